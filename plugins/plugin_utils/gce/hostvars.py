@@ -1,0 +1,199 @@
+# Copyright: (c) 2026, The gpufleet authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From an instance as Compute writes it to host variables: flat, JSON-safe, ordered, every key always there."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...module_utils.gce.client import below_v1
+
+__all__ = ["RDMA_TYPES", "Topology", "health_by_path", "host_variables", "read_topology"]
+
+Json = dict[str, Any]
+RDMA_TYPES = ("MRDMA", "IRDMA")
+_EMPTY: Json = {}
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Where a machine stands. For A4X a sub-block is one NVL72 domain. ``note`` tells of a contradiction."""
+
+    cluster: str | None
+    block: str | None
+    sub_block: str | None
+    host: str | None
+    note: str = ""
+
+    def as_dict(self) -> Json:
+        return {"block": self.block, "cluster": self.cluster, "host": self.host, "sub_block": self.sub_block}
+
+
+def read_topology(status: Mapping[str, Any]) -> Topology | None:
+    """From ``resourceStatus``: the structured field, else the path ``physicalHost``, else None."""
+    fields = status.get("physicalHostTopology") or _EMPTY
+    cluster, block, sub_block, host = (fields.get(name) or None for name in ("cluster", "block", "subblock", "host"))
+    place, path = (cluster, block, sub_block, host), _read_path(status.get("physicalHost"))
+    if not any(place):
+        return Topology(*path) if any(path) else None
+    note = ""
+    if any(a and b and a != b for a, b in zip(place, path, strict=True)):
+        note = f"physicalHost {status['physicalHost']!r} contradicts physicalHostTopology, which is used"
+    return Topology(cluster, block, sub_block, host, note)
+
+
+def _read_path(path: Any) -> tuple[str | None, str | None, str | None, str | None]:
+    """``/cluster/block/sub-block/host``; the older form has no sub-block, and a short path is read from the left."""
+    parts = [part for part in path.split("/") if part] if isinstance(path, str) else []
+    if len(parts) == 3:
+        return parts[0], parts[1], None, parts[2]
+    padded: list[str | None] = [*parts[:4], None, None, None, None]
+    return padded[0], padded[1], padded[2], padded[3]
+
+
+def health_by_path(sub_blocks: Iterable[Json]) -> dict[str, Json]:
+    """Sub-block path -> what the cloud says about its health."""
+    return {below_v1(raw.get("selfLink", "")): _health(raw) for raw in sub_blocks}
+
+
+def _health(raw: Json) -> Json:
+    info = raw.get("healthInfo") or _EMPTY
+    return {
+        "degraded_hosts": info.get("degradedHostCount"),
+        "healthy_hosts": info.get("healthyHostCount"),
+        "hosts": raw.get("count"),
+        "hosts_in_use": raw.get("inUseCount"),
+        "status": info.get("healthStatus"),
+    }
+
+
+def host_variables(raw: Json, health: Mapping[str, Json]) -> tuple[Json, Topology | None]:
+    """All ``gce_`` variables of one machine, by name."""
+    path = below_v1(raw["selfLink"]).split("/")
+    zone = path[3]
+    status = raw.get("resourceStatus") or _EMPTY
+    scheduling = raw.get("scheduling") or _EMPTY
+    nics = [_nic(nic) for nic in raw.get("networkInterfaces") or ()]
+    management = next((nic for nic in nics if nic["type"] not in RDMA_TYPES and nic["address"]), _EMPTY)
+    first = next((nic for nic in nics if nic["type"] not in RDMA_TYPES), _EMPTY)
+    topology = read_topology(status) if status else None
+    sub_block_path, reservation = _reservation(raw, status)
+    variables = {
+        "gce_block": topology.block if topology else None,
+        "gce_cluster": topology.cluster if topology else None,
+        "gce_created": raw.get("creationTimestamp"),
+        "gce_domain": topology.sub_block if topology else None,
+        "gce_external_ip": next((nic["external_address"] for nic in nics if nic["external_address"]), None),
+        "gce_hostname": raw.get("hostname"),
+        "gce_id": raw.get("id"),
+        "gce_internal_ip": management.get("address"),
+        "gce_internal_ipv6": first.get("ipv6_address"),
+        "gce_labels": dict(sorted((raw.get("labels") or _EMPTY).items())),
+        "gce_machine_type": _last(raw.get("machineType")),
+        "gce_maintenance": _maintenance(status.get("upcomingMaintenance")),
+        "gce_metadata": dict(sorted((raw.get("metadata") or _EMPTY).items())),
+        "gce_name": raw["name"],
+        "gce_network_interfaces": nics,
+        "gce_placement_policies": [_last(url) for url in raw.get("resourcePolicies") or ()],
+        "gce_project": path[1],
+        "gce_provisioning_model": scheduling.get("provisioningModel"),
+        "gce_rails": _rails(nics),
+        "gce_region": _region(zone),
+        "gce_reservation": reservation,
+        "gce_status": raw.get("status") or "UNKNOWN",
+        "gce_sub_block_health": health.get(sub_block_path),
+        "gce_tags": sorted((raw.get("tags") or _EMPTY).get("items") or ()),
+        "gce_topology": topology.as_dict() if topology else None,
+        "gce_zone": _same(zone),
+    }
+    return variables, topology
+
+
+def _nic(raw: Json) -> Json:
+    return {
+        "address": raw.get("networkIP"),
+        "external_address": _first(raw.get("accessConfigs"), "natIP"),
+        "ipv6_address": raw.get("ipv6Address") or _first(raw.get("ipv6AccessConfigs"), "externalIpv6"),
+        "name": raw.get("name"),
+        "network": _last(raw.get("network")),
+        "network_attachment": _last(raw.get("networkAttachment")),
+        "subnetwork": _last(raw.get("subnetwork")),
+        "type": raw.get("nicType"),
+    }
+
+
+def _rails(nics: list[Json]) -> list[Json]:
+    """The RDMA interfaces in the order of their NICs, which is the order of the rails."""
+    rdma = [nic for nic in nics if nic["type"] in RDMA_TYPES]
+    return [
+        {
+            "address": nic["address"],
+            "interface": nic["name"],
+            "network": nic["network"],
+            "rail": rail,
+            "subnetwork": nic["subnetwork"],
+        }
+        for rail, nic in enumerate(rdma)
+    ]
+
+
+def _reservation(raw: Json, status: Json) -> tuple[str, Json | None]:
+    """(path of the consumed sub-block, {name, block, sub_block}); what is asked for where nothing is consumed."""
+    info = status.get("reservationConsumptionInfo") or _EMPTY
+    longest = next((info[key] for key in _CONSUMED if info.get(key)), "")
+    if not longest:
+        values = (raw.get("reservationAffinity") or _EMPTY).get("values") or ()
+        longest = values[0] if values else ""
+        if longest and "reservations/" not in longest:
+            longest = f"reservations/{longest}"
+    if not longest:
+        return "", None
+    path = below_v1(longest)
+    parts = path.split("/")
+    named = dict(zip(parts[:-1:2], parts[1::2], strict=False))
+    found = {
+        "block": named.get("reservationBlocks"),
+        "name": named.get("reservations"),
+        "sub_block": named.get("reservationSubBlocks"),
+    }
+    return path, found
+
+
+_CONSUMED = ("consumedReservationSubBlock", "consumedReservationBlock", "consumedReservation")
+
+
+def _maintenance(raw: Json | None) -> Json | None:
+    if not raw:
+        return None
+    return {
+        "can_reschedule": raw.get("canReschedule"),
+        "reasons": sorted(raw.get("maintenanceReasons") or ()),
+        "status": raw.get("maintenanceStatus"),
+        "type": raw.get("type"),
+        "window_end": raw.get("windowEndTime"),
+        "window_start": raw.get("windowStartTime"),
+    }
+
+
+def _first(configs: list[Json] | None, key: str) -> str | None:
+    return next((config[key] for config in configs or () if config.get(key)), None)
+
+
+@functools.lru_cache(maxsize=4096)
+def _last(url: str | None) -> str | None:
+    """The last part of a URL; the cache also makes ten thousand machines share one string."""
+    return url.rsplit("/", 1)[-1] if url else None
+
+
+@functools.lru_cache(maxsize=4096)
+def _same(text: str) -> str:
+    return text
+
+
+@functools.lru_cache(maxsize=4096)
+def _region(zone: str) -> str:
+    return zone.rsplit("-", 1)[0]
