@@ -14,8 +14,8 @@ version_added: 0.1.0
 author: The gpufleet authors (@gpufleet)
 description:
   - Comments out swap entries of C(/etc/fstab) (all else stays byte for byte), masks C(swap.target) and each swap unit
-    (so a partition
-    that systemd finds by itself is not used either), switches zram-generator off, masks the services of swap makers, and turns active swap off.
+    (so a partition that systemd finds by itself is not used either), switches zram-generator off, masks the services of
+    swap makers, and turns active swap off.
   - Nothing is deleted. A file that has to go is kept beside its place with the suffix C(.gpufleet-disabled).
 notes:
   - Memory that is swapped out has to fit into RAM. If it does not, the module fails, and swap will be gone after a

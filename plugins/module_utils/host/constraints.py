@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ..errors import ConfigError
 from ..network.model import Problem
-from .os_family import identify, supported_text, version_tuple
+from .os_family import identify, version_tuple
 
 __all__ = ["CONSTRAINTS", "bare_host_problems", "host_problems"]
 
@@ -74,17 +74,18 @@ def _os(host: str, info: Mapping[str, Any], constraints: Mapping[str, Any]) -> L
     if allowed is None:
         return []
     system, version = info["os"]["id"], info["os"]["version"]
-    if any(_os_matches(str(entry), system, version) for entry in _as_list(allowed)):
+    if any(entry["id"] == system and _in_releases(version, entry.get("versions")) for entry in allowed):
         return []
-    text = "one of " + ", ".join(str(entry) for entry in _as_list(allowed)) if allowed else supported_text()
-    return [Problem(host, "os", "%s-%s" % (system, version), text)]
+    texts = ["%s %s" % (entry["id"], ", ".join(entry.get("versions") or ["of any release"])) for entry in allowed]
+    return [Problem(host, "os", "%s %s" % (system, version), "one of " + "; ".join(texts))]
 
 
-def _os_matches(entry: str, system: str, version: str) -> bool:
-    """``debian`` allows each release, ``debian-13`` this one, ``rocky-9`` 9.0 to 9.x."""
-    wanted, _dash, release = entry.partition("-")
-    numbers = version_tuple(release)
-    return wanted == system and version_tuple(version)[: len(numbers)] == numbers
+def _in_releases(version: str, releases: Optional[Sequence[str]]) -> bool:
+    """Release 9 allows 9.0 to 9.x; without a list each release is allowed."""
+    if releases is None:
+        return True
+    have = version_tuple(version)
+    return any(have[: len(version_tuple(str(release)))] == version_tuple(str(release)) for release in releases)
 
 
 def _at_least_version(host: str, key: str, value: str, constraint: Any) -> List[Problem]:

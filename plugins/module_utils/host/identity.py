@@ -19,7 +19,7 @@ BEGIN = "# BEGIN gpufleet.cluster"
 END = "# END gpufleet.cluster"
 MARK = "# gpufleet, see below: "
 # RFC 1123, and lower case: Kubernetes and certificates take no other.
-_LABEL = re.compile(r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")
+_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _MAX_LENGTH = 64  # HOST_NAME_MAX of Linux
 
 
@@ -34,7 +34,7 @@ class HostEntry:
 
 def validate_hostname(name: str) -> str:
     """The name itself. Raises ConfigError with what is allowed."""
-    if len(name) > _MAX_LENGTH or not all(_LABEL.match(label) for label in name.split(".")):
+    if len(name) > _MAX_LENGTH or not all(_LABEL.fullmatch(label) for label in name.split(".")):
         raise ConfigError(
             "host name %r: allowed are lower-case letters, digits and - (not at the ends), up to 63 characters a label "
             "and %d in all" % (name, _MAX_LENGTH)

@@ -48,7 +48,7 @@ class ModulesState:
 def render_modules(names: Sequence[str]) -> str:
     """One name a line. systemd takes the whole line for the name: a comment behind it would become part of it."""
     for name in names:
-        if not re.match(r"^[A-Za-z0-9_-]+$", name):
+        if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
             raise ConfigError("kernel module %r: only the name, of letters, digits, - and _" % name)
     return _HEADER + "".join("%s\n" % name for name in names)
 

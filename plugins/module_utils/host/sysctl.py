@@ -188,7 +188,7 @@ def wanted_paths(sysctls: Mapping[str, object]) -> Dict[str, str]:
     wanted: Dict[str, str] = {}
     for key, value in sysctls.items():
         path = key_path(str(key).strip())
-        if not re.match(r"^[\w][^\s=]*/[^\s=]+$", path) or ".." in path.split("/") or _is_pattern(path):
+        if not re.fullmatch(r"\w[^\s=]*/[^\s=]+", path) or ".." in path.split("/") or _is_pattern(path):
             raise ConfigError(
                 "sysctl %r: name one key, as net.ipv4.ip_forward or net/ipv4/conf/eth0.30/forwarding" % key
             )
