@@ -1,0 +1,31 @@
+# -*- coding: utf-8 -*-
+# Copyright: (c) 2026, The gpufleet authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""NCCL tests (and RCCL tests): the log in all its layouts and wrappings, and the JSON report."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Iterable, List
+
+from ..text import clean
+from .json_report import read_json_report
+from .report import NcclReport, Point, RunReport, reading
+from .stream import LogReader
+
+__all__ = ["NcclReport", "Point", "RunReport", "parse_nccl", "reading"]
+
+
+def parse_nccl(lines: Iterable[str]) -> NcclReport:
+    """Raises ParseError when no line of it comes from NCCL tests."""
+    rest = iter(lines)
+    head: List[str] = []
+    for line in rest:
+        head.append(line)
+        if clean(line).strip():
+            break
+    again = chain(head, rest)
+    if head and clean(head[-1]).lstrip().startswith("{"):
+        return read_json_report(again)
+    return LogReader().read(again)
