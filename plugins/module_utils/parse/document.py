@@ -14,7 +14,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 from ..errors import ParseError
 from .text import Prefixes, clean
 
-__all__ = ["MOST_CHARACTERS", "Document", "integer", "mapping", "read_document", "sequence", "words"]
+__all__ = ["MOST_CHARACTERS", "Document", "integer", "mapping", "opens_json", "read_document", "sequence", "words"]
 
 # A report of NCCL tests with the times of every iteration has a few MB. More is not a report.
 MOST_CHARACTERS = 32 * 1024 * 1024
@@ -33,6 +33,11 @@ class Document:
 
     data: Any
     complete: bool
+
+
+def opens_json(line: str) -> bool:
+    """Does a JSON value start on this line, behind prefixes or not?"""
+    return Prefixes(_OPENS).strip(clean(line)) is not None
 
 
 def read_document(lines: Iterable[str], tool: str) -> Document:
