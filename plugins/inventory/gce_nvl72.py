@@ -196,7 +196,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         # Ansible turns a failing source into a warning and an empty inventory. Until this one has succeeded it may not.
         unparsed_is_failed = constants.INVENTORY_ANY_UNPARSED_IS_FAILED
         constants.INVENTORY_ANY_UNPARSED_IS_FAILED = True
-        self._read_config_data(path)
+        self._read_options(path)
         if not self.get_option("fatal"):
             constants.INVENTORY_ANY_UNPARSED_IS_FAILED = unparsed_is_failed
         try:
@@ -213,6 +213,13 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         self._add(machines)
         self.inventory.set_variable("all", "gce_inventory_missing", answer.missing)
         constants.INVENTORY_ANY_UNPARSED_IS_FAILED = unparsed_is_failed
+
+    def _read_options(self, path: str) -> None:
+        """``_read_config_data`` without its cache plugins: an option "cache" of one's own is taken for theirs."""
+        options = self.loader.load_from_file(path, cache="none", trusted_as_template=True)
+        if not isinstance(options, dict):
+            raise AnsibleParserError(f"{path} is no mapping of options: see ansible-doc -t inventory {self.NAME}")
+        self.set_options(direct=options, var_options=self._vars)
 
     def _answer(self, *, use_cache: bool) -> Answer:
         """The only place that knows the cache. With --flush-cache Ansible says ``use_cache`` False: ask and write."""
