@@ -18,7 +18,8 @@ SUITE = "trixie"
 COMMON = "systemd,systemd-sysv,dbus,udev,python3,iproute2,procps,kmod,hostname,ca-certificates"
 INCLUDE = {
     "debian": f"{COMMON},python3-apt,apt-utils,netplan.io,initramfs-tools",
-    "el": f"{COMMON},dnf,rpm,python3-dnf,createrepo-c",
+    # the last five are what chrony is linked with
+    "el": f"{COMMON},dnf,rpm,python3-dnf,createrepo-c,libedit2,libgnutls30t64,libseccomp2,libcap2,libnettle8t64",
 }
 # The local repository's index stays.
 OPTIONS = ("--quiet", "--variant=minbase", "--skip=cleanup/apt/lists")
