@@ -1,0 +1,111 @@
+#!/usr/bin/python
+# -*- coding: utf-8 -*-
+# Copyright: (c) 2026, The gpufleet authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: fleet_report
+short_description: Report what the checks of a run found, over the whole fleet
+version_added: 0.1.0
+description:
+  - Reads the registered results of all hosts of O(groups), also of hosts that could not be reached or failed earlier in
+    the run, and writes a report on the controller. Then fails if the verdict does not pass.
+  - The verdict is the worst finding. OK and WARN pass, UNKNOWN and FAIL do not. A host without a result of this run is
+    UNKNOWN, and so is a result that cannot be read. A check that does not apply to a host has no finding.
+  - Which checks are expected follows from C(--tags) and C(--skip-tags). If none is, nothing is written and the task is
+    skipped. Use it with C(run_once).
+  - Hosts outside C(--limit) are listed as not selected.
+author: [The gpufleet authors (@gpufleet)]
+attributes:
+  check_mode:
+    support: full
+    description: Checks only read, so the report is written in check mode too, and says that it was made in check mode.
+  diff_mode:
+    support: none
+    description: A report has no earlier state.
+  action:
+    support: full
+    description: Runs on the controller, once for all hosts of the play.
+options:
+  run_id:
+    description: Id of the run, from M(gpufleet.cluster.fleet_run). Results of another run are refused.
+    type: str
+    required: true
+  started:
+    description: When the run began.
+    type: str
+    required: true
+  checks:
+    description: Checks that may have run.
+    type: list
+    elements: dict
+    required: true
+    suboptions:
+      name:
+        description: Name of the check, as in its findings.
+        type: str
+        required: true
+      tag:
+        description: Tag that selects the check.
+        type: str
+        required: true
+      variable:
+        description: Variable in which the result of the check is registered.
+        type: str
+        required: true
+  groups:
+    description: Groups whose hosts must answer.
+    type: list
+    elements: str
+    default: [control_plane, workers]
+  directory:
+    description:
+      - Directory on the controller. The report is written to C(<inventory>/<run id>) below it, and the link
+        C(<inventory>/latest) is set to it.
+    type: str
+    default: reports
+  formats:
+    description:
+      - Files to write. V(json) is C(findings.json), V(html) is C(report.html), V(junit) is C(junit.xml), V(prometheus)
+        is C(metrics.prom) for the textfile collector of node-exporter.
+    type: list
+    elements: str
+    choices: [json, html, junit, prometheus]
+    default: [json, html, junit, prometheus]
+"""
+
+EXAMPLES = r"""
+- name: Report what check_mtu found
+  gpufleet.cluster.fleet_report:
+    run_id: "{{ fleet_run.id }}"
+    started: "{{ fleet_run.started }}"
+    checks:
+      - {name: mtu, tag: mtu_check, variable: check_mtu_result}
+  run_once: true
+  delegate_to: localhost
+"""
+
+RETURN = r"""
+msg:
+  description: The verdict, the counts and the path of the report.
+  type: str
+  returned: always
+table:
+  description: A line for each host, worst first; in a fleet of more than 20 hosts, a line for each kind of finding.
+  type: list
+  elements: str
+  returned: when a check was selected
+verdict:
+  description: The worst finding.
+  type: str
+  returned: when a check was selected
+  sample: FAIL
+directory:
+  description: Where the report is.
+  type: str
+  returned: when a check was selected
+  sample: reports/lab/20261130T201500Z-3f2a
+"""
