@@ -65,6 +65,8 @@ host:
     boot_id: 4f3d1b2a-8f2e-4a55-9a0c-0a5b1a5d8d7e
     hostname: train-node-01
     static_hostname: train-node-01
+    selinux: true
+    firewall: firewalld
 """
 
 from dataclasses import asdict

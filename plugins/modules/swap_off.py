@@ -20,7 +20,7 @@ description:
 notes:
   - Memory that is swapped out has to fit into RAM. If it does not, the module fails, and swap will be gone after a
     reboot.
-  - In a container, swap is the host's. Leave this module out there.
+  - In a container active swap is the host's, and stays.
 attributes:
   check_mode:
     description: Tells what would change, and changes nothing.

@@ -160,6 +160,11 @@ def test_f_active_zram_and_files_are_turned_off_last(tmp_path: Path) -> None:
     assert runner.calls == argvs
 
 
+def test_a_container_leaves_the_hosts_swap_alone(tmp_path: Path) -> None:
+    files = {"/proc/swaps": SWAPS + "/dev/vda3 partition 1 1 -2\n", "/run/systemd/container": "podman\n"}
+    assert read_swap(host_root(tmp_path, files)) == SwapState(units=("swap.target",))
+
+
 def test_too_little_memory_is_said_and_persistence_is_done(tmp_path: Path) -> None:
     root = host_root(tmp_path, {"/proc/swaps": SWAPS + "/dev/vda3 partition 1 1 -2\n", "/etc/fstab": FSTAB})
     failed = CommandResult(255, "", "swapoff: /dev/vda3: swapoff failed: Cannot allocate memory\n")

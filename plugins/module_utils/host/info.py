@@ -25,11 +25,14 @@ _BINDINGS = {
     "apt": ("/usr/lib/python3/dist-packages/apt",),
     "dnf": ("/usr/lib/python3*/site-packages/dnf", "/usr/lib/python3/dist-packages/dnf"),
 }
+_FIREWALLS = (("firewalld", "/usr/sbin/firewalld"), ("ufw", "/usr/sbin/ufw"))
 
 
 @dataclass(frozen=True)
 class HostInfo:
-    """``package_manager_binding``: whether Ansible's apt or dnf module finds the Python library that it needs."""
+    """``package_manager_binding``: whether Ansible's apt or dnf module finds the Python library that it needs.
+    ``firewall``: the front end that is installed: firewalld | ufw.
+    """
 
     os: OperatingSystem
     package_manager_binding: bool
@@ -44,6 +47,8 @@ class HostInfo:
     boot_id: str
     hostname: str
     static_hostname: str
+    selinux: bool
+    firewall: Optional[str]
 
 
 def read_host_info(root: Root, runner: Runner, paths: Iterable[str] = ("/",)) -> HostInfo:
@@ -63,6 +68,8 @@ def read_host_info(root: Root, runner: Runner, paths: Iterable[str] = ("/",)) ->
         boot_id=(root.read("/proc/sys/kernel/random/boot_id") or "").strip(),
         hostname=platform.node(),
         static_hostname=(root.read("/etc/hostname") or "").strip(),
+        selinux=root.exists("/etc/selinux/config"),
+        firewall=next((name for name, program in _FIREWALLS if root.exists(program)), None),
     )
 
 

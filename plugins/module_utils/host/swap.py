@@ -43,6 +43,8 @@ _UNIT_DIRECTORIES = (
     "/usr/lib/systemd/system",
     "/lib/systemd/system",
 )
+# systemd writes it in a container, where /proc/swaps shows the swap of the host: not ours to turn off.
+_CONTAINER = "/run/systemd/container"
 # Packages zram-tools, zram-config (Ubuntu), dphys-swapfile, swapspace.
 _SWAP_SERVICES = ("dphys-swapfile.service", "swapspace.service", "zram-config.service", "zramswap.service")
 _ZRAM_CONFIG = "/etc/systemd/zram-generator.conf"
@@ -99,7 +101,7 @@ def disable_fstab_swap(text: str) -> str:
 def read_swap(root: Root) -> SwapState:
     fstab = root.read(FSTAB) or ""
     return SwapState(
-        active=parse_proc_swaps(root.read("/proc/swaps") or ""),
+        active=() if root.exists(_CONTAINER) else parse_proc_swaps(root.read("/proc/swaps") or ""),
         fstab=tuple(line.strip() for line in fstab.splitlines() if _is_swap_entry(line)),
         units=tuple(name for name in _swap_units(root) if not root.is_masked("%s/%s" % (UNIT_DIRECTORY, name))),
         zram=tuple(_zram_configs(root)),
