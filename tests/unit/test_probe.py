@@ -13,7 +13,13 @@ from dataclasses import dataclass, field
 import pytest
 from ansible_collections.gpufleet.cluster.plugins.module_utils.errors import ConfigError
 from ansible_collections.gpufleet.cluster.plugins.module_utils.probe.packet import Answer, Event, Refusal
-from ansible_collections.gpufleet.cluster.plugins.module_utils.probe.prober import Outcome, Pace, Target, probe
+from ansible_collections.gpufleet.cluster.plugins.module_utils.probe.prober import (
+    Outcome,
+    Pace,
+    Target,
+    last_with,
+    probe,
+)
 from ansible_collections.gpufleet.cluster.plugins.module_utils.probe.search import Search
 
 
@@ -196,12 +202,20 @@ def test_a_dead_peer_does_not_slow_the_others() -> None:
     assert net.now - 100 < 7
 
 
-def test_more_probes_than_sequence_numbers() -> None:
-    ways = {f"p{i}": Way(delay=lost(1)) for i in range(40000)}
-    ways["p39999"] = Way(mtu=0, refusal=Refusal(0, "", "192.0.2.254", reason="net unreachable"))
-    net = Net(ways)
-    outcomes = probe([target(peer) for peer in ways], net, Pace(rate=1e5, window=10**6), net.clock)
-    assert Counter(outcome.state for outcome in outcomes) == {"ok": 39999, "no_route": 1}
+@pytest.mark.parametrize(
+    ("sequence", "count", "number"),
+    [
+        (0, 1, 0),
+        (5, 10, 5),
+        (0, 65536, 0),
+        (0, 65537, 65536),
+        (65535, 65537, 65535),
+        (4464, 70001, 70000),
+        (5, 3, -65531),
+    ],
+)
+def test_a_sequence_means_the_latest_probe_with_it(sequence: int, count: int, number: int) -> None:
+    assert last_with(sequence, count) == number
 
 
 def test_nothing_to_probe() -> None:

@@ -90,7 +90,7 @@ def _paths(host: str, state: str, group: Sequence[Outcome]) -> Finding:
     first = group[0].target
     expected = max(outcome.target.expected for outcome in group)
     measured = min((outcome.measured for outcome in group if outcome.measured is not None), default=None)
-    peers = list(dict.fromkeys(outcome.target.peer for outcome in group))
+    peers = sorted({outcome.target.peer for outcome in group})
     subject = Subject(host, first.network, first.interface, peer=peers[0] if len(peers) == 1 else None)
     if state == "ok":
         text = "%s: %d paths carry packets of %d bytes" % (first.network, len(group), expected)

@@ -142,6 +142,11 @@ def probe(targets: Sequence[Target], wire: Wire, pace: Pace, clock: Callable[[],
     return _Prober(targets, wire, pace, clock).run()
 
 
+def last_with(sequence: int, count: int) -> int:
+    """The latest of the probes 0 to count - 1 that went out with this 16-bit sequence; negative: none did."""
+    return count - 1 - ((count - 1 - sequence) & 0xFFFF)
+
+
 class _Prober:
     def __init__(self, targets: Sequence[Target], wire: Wire, pace: Pace, clock: Callable[[], float]) -> None:
         self.wire, self.pace, self.clock = wire, pace, clock
@@ -242,8 +247,7 @@ class _Prober:
             asked.path.reason = "%s says: %s" % (refusal.sender, refusal.reason)
 
     def _by_sequence(self, refusal: Refusal) -> Optional[_Probe]:
-        last = len(self.probes) - 1
-        number = last - ((last - refusal.sequence) & 0xFFFF)
+        number = last_with(refusal.sequence, len(self.probes))
         if number < 0 or self.probes[number].path.target.address != refusal.destination:
             return None
         return self.probes[number]

@@ -1,0 +1,100 @@
+"""Runs check_mtu over a fleet of network namespaces, in one task of one ansible-playbook."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.integration.netns import Fleet
+
+ROOT = Path(__file__).resolve().parents[2]
+PLAY = [
+    {
+        "name": "Measure the path MTU between all hosts",
+        "hosts": "all",
+        "gather_facts": False,
+        "tasks": [
+            {
+                "name": "Measure MTUs",
+                "gpufleet.cluster.check_mtu": {
+                    "host": "{{ inventory_hostname }}",
+                    "run_id": "test",
+                    "networks": "{{ node_networks }}",
+                    "fleet": "{{ fleet }}",
+                    "rate": "{{ rate }}",
+                },
+                "register": "check_mtu_result",
+            }
+        ],
+    }
+]
+
+
+@dataclass(frozen=True)
+class Run:
+    """``results``: what each host's check returned. ``controller_mib``: peak memory of the largest Ansible process."""
+
+    results: dict[str, dict[str, Any]]
+    seconds: float
+    controller_mib: float
+
+    def faults(self) -> dict[tuple[str, str], tuple[str, int | None]]:
+        """(host, address of the peer) -> (state, measured), for every path that is not ok."""
+        return {
+            (host, path["address"]): (path["state"], path["measured"])
+            for host, result in self.results.items()
+            for path in result["report"]["paths"]
+            if path["state"] != "ok"
+        }
+
+    def paths(self) -> int:
+        return sum(len(result["report"]["paths"]) for result in self.results.values())
+
+
+def check_mtu(fleet: Fleet, mtu: int = 9000, *, ipv6: bool = False, forks: int = 10, rate: float = 500) -> Run:
+    """Raises RuntimeError with Ansible's output when the run itself fails."""
+    with tempfile.TemporaryDirectory(prefix="gpufleet-mtu-") as folder:
+        hosts = {
+            name: {
+                "ansible_connection": "local",
+                "ansible_python_interpreter": fleet.interpreter(name, sys.executable, Path(folder)),
+                "node_networks": fleet.networks(name, mtu, ipv6),
+            }
+            for name in fleet.names
+        }
+        inventory = {"all": {"hosts": hosts, "vars": {"fleet": fleet.fleet_networks(mtu, ipv6), "rate": rate}}}
+        Path(folder, "hosts.json").write_text(json.dumps(inventory))
+        Path(folder, "play.json").write_text(json.dumps(PLAY))
+        playbook = str(Path(sys.executable).with_name("ansible-playbook"))
+        argv = [playbook, "-i", f"{folder}/hosts.json", "-f", str(forks), f"{folder}/play.json"]
+        environment = {
+            **os.environ,
+            "ANSIBLE_STDOUT_CALLBACK": "ansible.posix.jsonl",
+            "ANSIBLE_PIPELINING": "1",
+            "ANSIBLE_LOCAL_TEMP": folder,
+        }
+        return _run(argv, environment, Path(folder, "out"))
+
+
+def _run(argv: list[str], environment: dict[str, str], out: Path) -> Run:
+    began = time.monotonic()
+    with out.open("w") as stdout:
+        process = subprocess.Popen(argv, cwd=ROOT, env=environment, stdout=stdout, stderr=subprocess.STDOUT)
+        _pid, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    seconds = time.monotonic() - began
+    results: dict[str, dict[str, Any]] = {}
+    for line in out.read_text().splitlines():
+        event = json.loads(line) if line.startswith("{") else {}
+        if event.get("_event") == "v2_runner_on_ok":
+            results.update(event["hosts"])
+    if process.returncode != 0:
+        raise RuntimeError(f"{' '.join(argv)}: exit status {process.returncode}\n{out.read_text()[-3000:]}")
+    return Run(results, seconds, usage.ru_maxrss / 1024)
