@@ -69,7 +69,11 @@ MESSAGES: Tuple[Tuple[str, int, Pattern[str]], ...] = tuple(
         ("device_not_found", 3, r"Unable to find the Infiniband/RoCE device"),
         ("device_not_found", 3, r"IB device \S+ not found"),
         ("peer_closed_during_exchange", 3, r"Unable to read/write to socket/rdma_cm"),
-        ("peer_closed_during_exchange", 3, r"(?:ethernet_\w+|rdma_\w+|pp_read_keys|pp_write_keys): Couldn't (?:read|write)"),
+        (
+            "peer_closed_during_exchange",
+            3,
+            r"(?:ethernet_\w+|rdma_\w+|pp_read_keys|pp_write_keys): Couldn't (?:read|write)",
+        ),
         ("peer_closed_during_exchange", 3, r"Couldn't read remote address"),
         ("peer_closed_during_exchange", 2, r"Failed to exchange data between server and client"),
         ("tcp_connect_failed", 2, r"Unable to (?:open file descriptor for socket|init the socket) connection"),

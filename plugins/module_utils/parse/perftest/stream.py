@@ -48,7 +48,9 @@ _COMMAND = re.compile(r"(?:^|[\s/#$])((?:ib|raw_ethernet)_\w+?_?(?:bw|lat))((?:\
 _SETTING = re.compile(r"([A-Za-z_*][\w*. -]*?)\s*:\s*(\S+)")
 _TITLE = re.compile(r"\s*(RDMA_Write|RDMA_Read|Send|Atomic\S*|Raw\S*|raw_\S*)\s.*?\b(BW|Latency)\b")
 _TITLE_NAMES = {"RDMA_Write": "ib_write", "RDMA_Read": "ib_read", "Send": "ib_send"}
-_CUDA = re.compile(r"\s*(?:initializing CUDA|creating CUDA Ctx|cuMemAlloc|allocated GPU buffer|deallocating GPU|Picking device)")
+_CUDA = re.compile(
+    r"\s*(?:initializing CUDA|creating CUDA Ctx|cuMemAlloc|allocated GPU buffer|deallocating GPU|Picking device)"
+)
 _UNVALUED_OPTIONS = {"-a", "-b", "-F", "-R", "-N", "-e", "-z", "-U", "-H", "-C", "-O", "-g", "--all", "--bidirectional"}
 
 
@@ -103,7 +105,9 @@ class TextReader:
                 continue
             self._line(text, whole(raw))
         if not self.recognised:
-            raise ParseError(TOOL, 0, "no line of perftest in it: give the whole output of ib_write_bw, ib_write_lat ...")
+            raise ParseError(
+                TOOL, 0, "no line of perftest in it: give the whole output of ib_write_bw, ib_write_lat ..."
+            )
         return self._report()
 
     def _uncommented(self, line: str, prefixes: Prefixes) -> Optional[str]:
@@ -243,7 +247,13 @@ class TextReader:
         return "unparsable_values: %d damaged rows" % self._damaged if self._damaged else None
 
     def _make(
-        self, kind: str, form: str, unit: Optional[str], source: Optional[str], complete: Optional[bool], why: Optional[str]
+        self,
+        kind: str,
+        form: str,
+        unit: Optional[str],
+        source: Optional[str],
+        complete: Optional[bool],
+        why: Optional[str],
     ) -> PerftestReport:
         seen = self._titled or self._test is not None
         status = self._values.get("status")
@@ -283,7 +293,9 @@ def _peer_in(options: List[str]) -> bool:
     """A word at the end that is not the value of an option: the server's address."""
     if not options or options[-1].startswith("-"):
         return False
-    return len(options) == 1 or not options[-2].startswith("-") or options[-2] in _UNVALUED_OPTIONS or "=" in options[-2]
+    return (
+        len(options) == 1 or not options[-2].startswith("-") or options[-2] in _UNVALUED_OPTIONS or "=" in options[-2]
+    )
 
 
 def _raw(test: Optional[str], settings: Dict[str, str]) -> Optional[str]:
