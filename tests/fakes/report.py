@@ -134,7 +134,12 @@ TEXTS = {
     "no_route": "no route",
     "local_mtu": "bond0 itself sends no packet of 9000 bytes",
 }
-REMEDY = "raise the MTU of the switch ports, routers and tunnels between the two hosts"
+REMEDIES = {
+    "path_mtu": "raise the MTU of the switch ports, routers and tunnels between the two hosts",
+    "no_reply": "look whether the peer is switched on, has this address, and is in the same network",
+    "no_route": "look at addresses, routes and rules of this network: ip route get PEER from ADDRESS",
+    "local_mtu": "set this device's MTU, and that of what it stands on, to the planned value (role node_network)",
+}
 
 
 def mtu(name: str, *paths: dict[str, Any], interfaces: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
@@ -160,7 +165,7 @@ def _mtu_finding(name: str, network: str, state: str, group: list[dict[str, Any]
         return Finding("mtu", Severity.OK, subject, text, measured, 9000, "bytes")
     names = ", ".join(peers[:8]) + (f" and {len(peers) - 8} more" if len(peers) > 8 else "")
     text = f"{network}: {names}: {TEXTS[state]}" + (f" (largest that passes: {measured})" if measured else "")
-    return Finding("mtu", Severity.FAIL, subject, text, measured, 9000, "bytes", REMEDY)
+    return Finding("mtu", Severity.FAIL, subject, text, measured, 9000, "bytes", REMEDIES[state])
 
 
 def lab() -> list[HostInput]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -57,8 +58,9 @@ def _pattern(finding: Finding) -> str:
     for name in ("host", "peer"):
         value = data["subject"].pop(name, None)
         if value:
-            data["message"] = data["message"].replace(value, f"<{name}>")
-            data["remedy"] = data["remedy"].replace(value, f"<{name}>")
+            whole = re.compile(rf"(?<![\w.-]){re.escape(value)}(?![\w-]|\.\w)")
+            data["message"] = whole.sub(f"<{name}>", data["message"])
+            data["remedy"] = whole.sub(f"<{name}>", data["remedy"])
     return json.dumps(data, sort_keys=True)
 
 

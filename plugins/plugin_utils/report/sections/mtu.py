@@ -80,7 +80,7 @@ def _network(name: str, paths: Sequence[tuple[str, dict[str, Any]]]) -> dict[str
 
 
 def _label(hosts: Sequence[str]) -> str:
-    return hosts[0] if len(hosts) == 1 else f"{hosts[0]} … {hosts[-1]}"
+    return hosts[0] if len(hosts) == 1 else f"{hosts[0]} +{len(hosts) - 1}"
 
 
 def _state(path: dict[str, Any]) -> str:
