@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from .hostvars import Topology
+from ...module_utils.gce.hostvars import Topology
 
 __all__ = ["GroupNames", "memberships", "safe"]
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...module_utils.errors import ConfigError
+from ...module_utils.gce.hostvars import Topology, health_by_path, host_variables
 from .fetch import Answer
 from .groups import memberships
-from .hostvars import Topology, health_by_path, host_variables
 
 __all__ = ["Machine", "Naming", "read_machines"]
 

@@ -1,3 +1,4 @@
+# -*- coding: utf-8 -*-
 # Copyright: (c) 2026, The gpufleet authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
@@ -6,15 +7,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
-from ...module_utils.gce.client import below_v1
+from .client import below_v1
 
 __all__ = ["RDMA_TYPES", "Topology", "health_by_path", "host_variables", "read_topology"]
 
-Json = dict[str, Any]
+Json = Dict[str, Any]
 RDMA_TYPES = ("MRDMA", "IRDMA")
 _EMPTY: Json = {}
 
@@ -23,17 +23,17 @@ _EMPTY: Json = {}
 class Topology:
     """Where a machine stands. For A4X a sub-block is one NVL72 domain. ``note`` tells of a contradiction."""
 
-    cluster: str | None
-    block: str | None
-    sub_block: str | None
-    host: str | None
+    cluster: Optional[str]
+    block: Optional[str]
+    sub_block: Optional[str]
+    host: Optional[str]
     note: str = ""
 
     def as_dict(self) -> Json:
         return {"block": self.block, "cluster": self.cluster, "host": self.host, "sub_block": self.sub_block}
 
 
-def read_topology(status: Mapping[str, Any]) -> Topology | None:
+def read_topology(status: Mapping[str, Any]) -> Optional[Topology]:
     """From ``resourceStatus``: the structured field, else the path ``physicalHost``, else None."""
     fields = status.get("physicalHostTopology") or _EMPTY
     cluster, block, sub_block, host = (fields.get(name) or None for name in ("cluster", "block", "subblock", "host"))
@@ -41,21 +41,22 @@ def read_topology(status: Mapping[str, Any]) -> Topology | None:
     if not any(place):
         return Topology(*path) if any(path) else None
     note = ""
-    if any(a and b and a != b for a, b in zip(place, path, strict=True)):
-        note = f"physicalHost {status['physicalHost']!r} contradicts physicalHostTopology, which is used"
+    pairs = ((cluster, path[0]), (block, path[1]), (sub_block, path[2]), (host, path[3]))
+    if any(a and b and a != b for a, b in pairs):
+        note = "physicalHost %r contradicts physicalHostTopology, which is used" % status["physicalHost"]
     return Topology(cluster, block, sub_block, host, note)
 
 
-def _read_path(path: Any) -> tuple[str | None, str | None, str | None, str | None]:
+def _read_path(path: Any) -> Tuple[Optional[str], Optional[str], Optional[str], Optional[str]]:
     """``/cluster/block/sub-block/host``; the older form has no sub-block, and a short path is read from the left."""
     parts = [part for part in path.split("/") if part] if isinstance(path, str) else []
     if len(parts) == 3:
         return parts[0], parts[1], None, parts[2]
-    padded: list[str | None] = [*parts[:4], None, None, None, None]
+    padded: List[Optional[str]] = [*parts[:4], None, None, None, None]
     return padded[0], padded[1], padded[2], padded[3]
 
 
-def health_by_path(sub_blocks: Iterable[Json]) -> dict[str, Json]:
+def health_by_path(sub_blocks: Iterable[Json]) -> Dict[str, Json]:
     """Sub-block path -> what the cloud says about its health."""
     return {below_v1(raw.get("selfLink", "")): _health(raw) for raw in sub_blocks}
 
@@ -71,7 +72,7 @@ def _health(raw: Json) -> Json:
     }
 
 
-def host_variables(raw: Json, health: Mapping[str, Json]) -> tuple[Json, Topology | None]:
+def host_variables(raw: Json, health: Mapping[str, Json]) -> Tuple[Json, Optional[Topology]]:
     """All ``gce_`` variables of one machine, by name."""
     path = below_v1(raw["selfLink"]).split("/")
     zone = path[3]
@@ -126,7 +127,7 @@ def _nic(raw: Json) -> Json:
     }
 
 
-def _rails(nics: list[Json]) -> list[Json]:
+def _rails(nics: List[Json]) -> List[Json]:
     """The RDMA interfaces in the order of their NICs, which is the order of the rails."""
     rdma = [nic for nic in nics if nic["type"] in RDMA_TYPES]
     return [
@@ -141,7 +142,7 @@ def _rails(nics: list[Json]) -> list[Json]:
     ]
 
 
-def _reservation(raw: Json, status: Json) -> tuple[str, Json | None]:
+def _reservation(raw: Json, status: Json) -> Tuple[str, Optional[Json]]:
     """(path of the consumed sub-block, {name, block, sub_block}); what is asked for where nothing is consumed."""
     info = status.get("reservationConsumptionInfo") or _EMPTY
     longest = next((info[key] for key in _CONSUMED if info.get(key)), "")
@@ -149,12 +150,12 @@ def _reservation(raw: Json, status: Json) -> tuple[str, Json | None]:
         values = (raw.get("reservationAffinity") or _EMPTY).get("values") or ()
         longest = values[0] if values else ""
         if longest and "reservations/" not in longest:
-            longest = f"reservations/{longest}"
+            longest = "reservations/" + longest
     if not longest:
         return "", None
     path = below_v1(longest)
     parts = path.split("/")
-    named = dict(zip(parts[:-1:2], parts[1::2], strict=False))
+    named = {parts[index]: parts[index + 1] for index in range(0, len(parts) - 1, 2)}
     found = {
         "block": named.get("reservationBlocks"),
         "name": named.get("reservations"),
@@ -166,7 +167,7 @@ def _reservation(raw: Json, status: Json) -> tuple[str, Json | None]:
 _CONSUMED = ("consumedReservationSubBlock", "consumedReservationBlock", "consumedReservation")
 
 
-def _maintenance(raw: Json | None) -> Json | None:
+def _maintenance(raw: Optional[Json]) -> Optional[Json]:
     if not raw:
         return None
     return {
@@ -179,12 +180,14 @@ def _maintenance(raw: Json | None) -> Json | None:
     }
 
 
-def _first(configs: list[Json] | None, key: str) -> str | None:
-    return next((config[key] for config in configs or () if config.get(key)), None)
+def _first(configs: Optional[List[Json]], key: str) -> Optional[str]:
+    if not configs:  # most interfaces have none, and there are many interfaces
+        return None
+    return next((config[key] for config in configs if config.get(key)), None)
 
 
 @functools.lru_cache(maxsize=4096)
-def _last(url: str | None) -> str | None:
+def _last(url: Optional[str]) -> Optional[str]:
     """The last part of a URL; the cache also makes ten thousand machines share one string."""
     return url.rsplit("/", 1)[-1] if url else None
 
