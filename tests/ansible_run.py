@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -26,10 +27,11 @@ stdout_callback = ansible.posix.json
 
 @dataclass(frozen=True)
 class Played:
-    """``tasks`` maps the name of each task to the result of each host."""
+    """``tasks`` maps the name of each task to the result of each host, and what the whole run cost."""
 
     rc: int
     tasks: dict[str, dict[str, dict[str, Any]]]
+    cpu_seconds: float
     stderr: str
 
 
@@ -37,6 +39,7 @@ def play(inventory: Path, playbook: str, folder: Path, *options: str, **environm
     """``folder`` takes the playbook, the configuration and Ansible's own files."""
     (folder / "ansible.cfg").write_text(CONFIG.format(home=folder / "home", root=ROOT))
     (folder / "playbook.yml").write_text(playbook)
+    before = _children_cpu()
     done = subprocess.run(
         [str(BIN / "ansible-playbook"), "-i", str(inventory), *options, str(folder / "playbook.yml")],
         env={**os.environ, "ANSIBLE_CONFIG": str(folder / "ansible.cfg"), **environment},
@@ -49,4 +52,9 @@ def play(inventory: Path, playbook: str, folder: Path, *options: str, **environm
     assert start >= 0, done.stdout + done.stderr
     report = json.loads(done.stdout[start:])
     tasks = {task["task"]["name"]: task["hosts"] for one in report["plays"] for task in one["tasks"]}
-    return Played(done.returncode, tasks, done.stderr)
+    return Played(done.returncode, tasks, _children_cpu() - before, done.stderr)
+
+
+def _children_cpu() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
