@@ -29,8 +29,10 @@ class FindingGroup:
 
     @property
     def places(self) -> list[str]:
-        """Host, or pair of hosts, of each finding."""
-        subjects = (each.subject for each in self.findings)
+        """Host, or pair of hosts, of each finding; beside a common host, the other of the pair."""
+        subjects = [each.subject for each in self.findings]
+        if self.common:
+            return [str(each.peer if each.host == self.common else each.host) for each in subjects]
         return [f"{each.host} → {each.peer}" if each.peer else each.host for each in subjects]
 
     @property
