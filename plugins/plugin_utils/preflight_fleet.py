@@ -157,20 +157,22 @@ def _outside(name: str, hosts: Mapping[str, Network], cidrs: Sequence[Cidr]) -> 
 
 
 def _overlaps(fleet: Fleet, networks: Networks, cidrs: Mapping[str, Sequence[Cidr]]) -> Iterator[Problem]:
-    spaces: dict[str, Sequence[Cidr]] = {}
-    by_network = _by_network(networks)
-    for name, hosts in by_network.items():
-        used = sorted({subnet for plan in hosts.values() for subnet in _subnets(plan)}, key=str)
-        spaces[f"fleet_cidrs[{name}]" if name in cidrs else f"node_networks[{name}].address"] = cidrs.get(name, used)
-    spaces.update({f"fleet_cidrs[{name}]": cidrs[name] for name in set(cidrs) - set(by_network)})
+    # (network or "", variable, its CIDRs). What comes later is blamed: an address rather than the plan, and pods and
+    # services, which are the easiest to change, rather than either.
+    spaces = [(name, f"fleet_cidrs[{name}]", planned) for name, planned in sorted(cidrs.items())]
+    for name, hosts in sorted(_by_network(networks).items()):
+        if name not in cidrs:
+            used = sorted({subnet for plan in hosts.values() for subnet in _subnets(plan)}, key=str)
+            spaces.append((name, f"node_networks[{name}].address", used))
     for variable in ("kube_pod_cidr", "kube_service_cidr"):
         if variable in fleet.variables:
-            spaces[variable], problems = _read_cidrs(variable, fleet.variables[variable])
+            read, problems = _read_cidrs(variable, fleet.variables[variable])
             yield from problems
+            spaces.append(("", variable, read))
     shared = _together(networks)
-    for (one, ours), (other, theirs) in combinations(sorted(spaces.items()), 2):
+    for (network, one, ours), (neighbour, other, theirs) in combinations(spaces, 2):
         # Networks that meet on a host are judged there: with a table for each they may share a subnet.
-        if (_name(one), _name(other)) in shared:
+        if (network, neighbour) in shared:
             continue
         for cidr, their in ((a, b) for a in ours for b in theirs if a.version == b.version and a.overlaps(b)):
             yield Problem(FLEET, other, str(their), f"no overlap with {one} = {cidr}")
@@ -180,11 +182,6 @@ def _together(networks: Networks) -> set[tuple[str, str]]:
     """Pairs of networks that one host has, both ways round."""
     kinds = {tuple(plan.name for plan in plans) for plans in networks.values()}
     return {(one, other) for names in kinds for one in names for other in names if one != other}
-
-
-def _name(variable: str) -> str:
-    match = re.search(r"\[(.*)\]", variable)
-    return match.group(1) if match else variable
 
 
 def _subnets(plan: Network) -> list[Cidr]:
