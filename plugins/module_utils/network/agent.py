@@ -74,7 +74,7 @@ class Store:
         """The text under a temporary name in the same directory, on disk. Nothing is left behind on an error."""
         target = self.path(absolute)
         os.makedirs(os.path.dirname(target), mode=0o755, exist_ok=True)
-        temporary = os.path.join(os.path.dirname(target), ".%s.gpufleet" % os.path.basename(target))
+        temporary = _beside(target)
         try:
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
             with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape") as stream:
@@ -136,11 +136,16 @@ class Store:
             if entry["new"] is None:
                 self.remove(entry["path"])
 
+    def sweep(self, identity: str) -> None:
+        """Remove what a restore that was killed left beside the files."""
+        for entry in self.load(identity)["files"]:
+            _unlink(_beside(self.path(entry["path"])))
+
     def put_old(self, identity: str) -> None:
         """Back to what was there before. Links where it can: that needs no space on a full disk."""
         for entry in self.load(identity)["files"]:
             target = self.path(entry["path"])
-            temporary = os.path.join(os.path.dirname(target), ".%s.gpufleet" % os.path.basename(target))
+            temporary = _beside(target)
             _unlink(temporary)
             if entry["old"] is None:
                 _unlink(target)
@@ -149,10 +154,17 @@ class Store:
             try:
                 os.link(self.path(backup), temporary)
                 os.replace(temporary, target)
+                # Where the target was that very file already, renaming does nothing and leaves both names.
+                _unlink(temporary)
             except OSError as exc:
                 if exc.errno not in (errno.EXDEV, errno.EPERM, errno.EMLINK):
                     raise
                 self.write(entry["path"], self.read(backup) or "", entry["old_mode"])
+
+
+def _beside(target: str) -> str:
+    """A name in the same directory that no backend reads."""
+    return os.path.join(os.path.dirname(target), ".%s.gpufleet" % os.path.basename(target))
 
 
 def _unlink(path: str) -> None:

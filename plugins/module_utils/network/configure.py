@@ -43,8 +43,8 @@ class Options:
 
 @dataclass(frozen=True)
 class Result:
-    """``state``: unchanged, planned (check mode), written (not applied); or a change's: pending, applying, applied, differs,
-    confirmed, restored."""
+    """``state``: unchanged, planned (check mode), written (not applied); or that of a change: pending, applying,
+    applied, differs, confirmed, restored."""
 
     state: str
     changed: bool = False

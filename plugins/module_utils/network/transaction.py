@@ -257,6 +257,7 @@ def confirm(store: Store, runner: Runner, identity: str) -> None:
     with store.lock():
         if store.pending() != identity:
             return
+        store.sweep(identity)
         footprint = store.load(identity)["footprint"]
         store.write(STATE_DIRECTORY + "/confirmed.json", json.dumps(footprint))
         store.set_status(identity, "confirmed")
