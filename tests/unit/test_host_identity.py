@@ -45,6 +45,7 @@ SEE = "# gpufleet, see below: "
             f"{SEE}::1 localhost w2\n::1 localhost\n127.0.1.1 other\n{BLOCK}",
             id="ipv6-loopback-and-a-stranger",
         ),
+        pytest.param("10.7.7.7 w1\n", "10.7.7.7 w1\n" + BLOCK, id="another-address-of-the-name-stays"),
         pytest.param(
             "127.0.0.1 localhost\n# BEGIN gpufleet.cluster\n10.0.1.99 w1\n# END gpufleet.cluster\n10.9.9.9 nas\n",
             "127.0.0.1 localhost\n10.9.9.9 nas\n" + BLOCK,

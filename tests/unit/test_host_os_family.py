@@ -67,6 +67,13 @@ def test_a_known_system(name: str, programs: set[str], expected: OperatingSystem
             id="too-old",
         ),
         pytest.param(
+            text("ubuntu-24.04").replace("24.04", "24.10"),
+            APT,
+            "operating system Ubuntu 24.10.1 LTS (ID='ubuntu', VERSION_ID='24.10' in /etc/os-release) is not "
+            "supported; supported are " + supported_text(),
+            id="an-interim-release",
+        ),
+        pytest.param(
             None,
             APT,
             "read /etc/os-release: there is no such file; supported are " + supported_text(),

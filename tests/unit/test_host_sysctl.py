@@ -125,6 +125,12 @@ def test_parse_sysctl() -> None:
             None,
             id="a-star-does-not-cross-a-slash",
         ),
+        pytest.param(
+            {"/etc/sysctl.d/20-b.conf": "net.ipv4.* = 1\n"},
+            "net/ipv4/conf/eth0/rp_filter",
+            None,
+            id="a-pattern-is-not-a-prefix",
+        ),
     ],
 )
 def test_the_value_after_a_boot(tmp_path: Path, files: dict[str, str], key: str, expected: Assignment | None) -> None:
