@@ -87,11 +87,11 @@ def main() -> None:
     try:
         current = read_identity(root)
         desired = desired_identity(current, module.params["hostname"], host_entries(module.params["entries"]))
+        changed = current != desired
+        if changed and not module.check_mode:
+            apply_identity(root, current, desired)
     except ClusterError as exc:
         module.fail_json(msg=str(exc))
-    changed = current != desired
-    if changed and not module.check_mode:
-        apply_identity(root, current, desired)
     module.exit_json(
         changed=changed,
         hostname=desired.static,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -190,9 +191,13 @@ def test_a_hold_that_did_not_take() -> None:
         hold_packages(runner, "apt", ["kubelet", "nope"])
 
 
-def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
-    """A write that fails half-way leaves the old text and no temporary file."""
+def test_a_write_that_ends_half_way_leaves_the_old_file(tmp_path: Path) -> None:
     root = host_root(tmp_path, {"/etc/x.conf": "old\n"})
-    with pytest.raises(UnicodeEncodeError):
-        root.write("/etc/x.conf", "new\n" * 10000 + "\ud800")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    try:
+        with pytest.raises(ClusterError, match=r"write /etc/x\.conf: File too large; the old file is unchanged"):
+            root.write("/etc/x.conf", "new\n" * 10000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert tree(tmp_path) == {"/etc/x.conf": "old\n"}

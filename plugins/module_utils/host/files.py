@@ -12,6 +12,8 @@ import shutil
 import tempfile
 from typing import List, Optional
 
+from ..errors import ClusterError
+
 __all__ = ["Root"]
 
 _MASK = "/dev/null"
@@ -72,8 +74,16 @@ class Root:
         os.rename(self.path(path), self.path(path) + ".gpufleet-disabled")
 
     def write(self, path: str, text: str, mode: int = 0o644) -> None:
-        """Write to a temporary file in the same directory, then rename. An existing file keeps owner and mode."""
-        full = os.path.realpath(self.path(path))
+        """Write to a temporary file in the same directory, then rename. An existing file keeps owner and mode.
+
+        Raises ClusterError (no space, read-only file system); the old file is whole then.
+        """
+        try:
+            self._write(os.path.realpath(self.path(path)), text, mode)
+        except OSError as exc:
+            raise ClusterError("write %s: %s; the old file is unchanged" % (path, exc.strerror)) from exc
+
+    def _write(self, full: str, text: str, mode: int) -> None:
         directory = os.path.dirname(full)
         os.makedirs(directory, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(prefix=".gpufleet-", dir=directory)
