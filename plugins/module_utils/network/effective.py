@@ -209,9 +209,9 @@ def _content(units: Units, subject: Subject, kind: str) -> Dict[str, Set[str]]:
     """networkd and udev take the first unit in the order of names that matches."""
     matching = [units[name] for name in sorted(units) if name.endswith(kind) and _matches(units[name], subject, kind)]
     content: Dict[str, Set[str]] = {}
-    for unit in matching[1:]:
-        # netplan makes a rule of udev as well for each set-name, and there the last one counts.
-        content.setdefault("Link.Name", set()).update(value for key, value in unit if key == "Link.Name")
+    # netplan makes a rule of udev as well for each set-name, and of these the last one counts.
+    for name in (value for unit in matching[1:] for key, value in unit if key == "Link.Name"):
+        content.setdefault("Link.Name", set()).add(name)
     for key, value in matching[0] if matching else ():
         # WakeOnLan=off is netplan's own default in every .link file.
         if not key.startswith("Match.") and key not in ("DHCP.RouteMetric", "DHCP.UseMTU", "Link.WakeOnLan"):
