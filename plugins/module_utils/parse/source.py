@@ -6,14 +6,15 @@
 
 from __future__ import annotations
 
+import io
 from typing import BinaryIO, Iterator
 
 __all__ = ["BoundedLines"]
 
+_BLOCK = 256 * 1024
 _MOST_BYTES = 64 * 1024
 # A JSON report is often one line.
 _MOST_BYTES_JSON = 32 * 1024 * 1024
-_SKIP = 1024 * 1024
 
 
 class BoundedLines:
@@ -24,22 +25,51 @@ class BoundedLines:
         self.cut = 0
 
     def __iter__(self) -> Iterator[str]:
-        read = self._stream.readline
+        """Whole lines go through one decode and one C iterator for each block; that is most of the speed."""
+        rest = b""
         while True:
-            line = read(_MOST_BYTES)
-            if not line:
-                return
-            if len(line) == _MOST_BYTES and not line.endswith(b"\n"):
-                line = self._long(line)
-            yield line.decode("utf-8", "replace")
+            block = self._stream.read(_BLOCK)
+            if not block:
+                break
+            rest += block
+            end = rest.rfind(b"\n") + 1
+            if end:
+                yield from self._lines(rest[:end])
+                rest = rest[end:]
+            if len(rest) > _MOST_BYTES:
+                rest = self._long(rest)
+        if rest:
+            yield from self._lines(rest)
+
+    def _lines(self, block: bytes) -> Iterator[str]:
+        lines = io.StringIO(block.decode("utf-8", "replace"), newline="\n")
+        if len(block) <= _MOST_BYTES or max(map(len, block.split(b"\n"))) <= _MOST_BYTES:
+            return lines
+        return map(self._short, lines)
+
+    def _short(self, line: str) -> str:
+        if len(line) <= _MOST_BYTES + 1 or line.lstrip()[:1] in ("{", "["):
+            return line
+        self.cut += 1
+        return line[:_MOST_BYTES] + "\n"
 
     def _long(self, start: bytes) -> bytes:
-        if start.lstrip()[:1] in (b"{", b"["):
-            start += self._stream.readline(_MOST_BYTES_JSON)
-            if start.endswith(b"\n") or len(start) < _MOST_BYTES + _MOST_BYTES_JSON:
-                return start
-        self.cut += 1
+        """Read on to the end of a long line and give back what is kept of it, with what stands behind it."""
+        json = start.lstrip()[:1] in (b"{", b"[")
+        most = _MOST_BYTES_JSON if json else _MOST_BYTES
+        kept = [start[:most]]
+        size = len(kept[0])
+        too_long = len(start) > most
         while True:
-            rest = self._stream.readline(_SKIP)
-            if not rest or rest.endswith(b"\n"):
-                return start + b"\n"
+            block = self._stream.read(_BLOCK)
+            end = block.find(b"\n")
+            piece = block if end < 0 else block[:end]
+            kept.append(piece[: most - size])
+            size += len(kept[-1])
+            too_long = too_long or len(kept[-1]) < len(piece)
+            if not block or end >= 0:
+                break
+        self.cut += too_long
+        if not block and not too_long:
+            return b"".join(kept)
+        return b"".join(kept) + b"\n" + (block[end + 1 :] if block else b"")

@@ -68,7 +68,7 @@ class Prefixes:
 
     def __init__(self, known: Pattern[str]) -> None:
         self._known = known
-        self._last = ""
+        self.last = ""
         self._last_label = ""
         self.label = ""
 
@@ -76,7 +76,7 @@ class Prefixes:
         """The line as the tool printed it, or None for a line that the tool does not print."""
         known = self._known.match
         self.label = ""
-        last = self._last
+        last = self.last
         if last and line.startswith(last):
             rest = line[len(last) :]
             if known(rest):
@@ -96,7 +96,7 @@ class Prefixes:
             label = _label(match) or label
             rest = line[position:]
             if self._known.match(rest):
-                self._last, self._last_label, self.label = line[:position], label, label
+                self.last, self._last_label, self.label = line[:position], label, label
                 return rest
         return None
 

@@ -26,6 +26,10 @@ class Event:
     host: Optional[str] = None
     exit_code: Optional[int] = None
 
+    @property
+    def is_cause(self) -> bool:
+        return self.weight >= 3
+
 
 # node-a: Test NCCL failure common.cu:392 'unhandled cuda error (run with NCCL_DEBUG=INFO for details) / '
 # NCCL failure all_reduce.cu:95 'unhandled cuda error'                      (2017 to 2019)

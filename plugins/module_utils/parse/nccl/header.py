@@ -34,6 +34,7 @@ def read_header(text: str) -> Optional[Header]:
         return None
     middle = tuple("redop" if name == "op" else name for name in names[3 : names.index("time")])
     per_iteration = any(name.startswith("i_") for name in names)
+    layout: Optional[str]
     if names[0] == "bytes":
         layout, family = "L1", "L1"
     elif "error" in names:

@@ -16,10 +16,11 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from ...errors import ParseError
 from ..document import Document, integer, mapping, read_document, sequence, words
-from .infer import Evidence, infer_collective
-from .report import TOOL, NcclReport, Point, RunReport
+from .comments import version_of
+from .figures import Figures
+from .infer import infer_collective, infer_ranks
+from .report import TOOL, NcclReport, RunReport
 from .rows import Row
-from .stream import version_of
 from .words import COLLECTIVE, TYPE_BYTES
 
 __all__ = ["read_json_report"]
@@ -45,28 +46,27 @@ def read_json_report(lines: Iterable[str]) -> NcclReport:
 def _run(document: Document, processes: int) -> RunReport:
     data = document.data
     rows, torn = _rows(data)
-    evidence = Evidence()
+    figures = Figures()
     for row in rows:
-        evidence.add(row)
+        figures.add(row)
     bounds, average = mapping(data.get("out_of_bounds")), _average(data)
-    wrong = [cell for row in rows for cell in (row.wrong, row.wrong_in_place) if cell is not None]
     complete = document.complete and bool(data.get("end_time")) and bool(average)
     run = RunReport(
         layout="json-v%s" % data["version"] if "version" in data else None,
-        collective=_collective(data) or (infer_collective(evidence, None) if rows else None),
+        collective=_collective(data) or infer_collective(figures, None),
         rows=len(rows),
         damaged_rows=torn,
-        points=tuple(Point(row.size, row.type, row.redop, row.busbw, row.busbw_in_place) for row in rows),
-        last_size_bytes=rows[-1].size if rows else None,
-        max_busbw_out_of_place=max((row.busbw for row in rows if row.busbw is not None), default=None),
-        max_busbw_in_place=max((row.busbw_in_place for row in rows if row.busbw_in_place is not None), default=None),
-        wrong_total=int(sum(wrong)) if wrong else None,
-        checked=bool(wrong) if rows else None,
+        points=figures.points,
+        last_size_bytes=figures.last_size,
+        max_busbw_out_of_place=figures.max_out,
+        max_busbw_in_place=figures.max_in,
+        wrong_total=int(figures.wrong_sum) if figures.checked else None,
+        checked=figures.checked,
         avg_busbw=_figure(average.get("bandwidth", average.get("bandwidith"))),
         out_of_bounds=integer(bounds.get("count")),
         complete=complete,
-        ranks=_ranks(data, processes) or (evidence.ratio if evidence.ratio and evidence.ratio > 1 else None),
-        redops=tuple(dict.fromkeys(row.redop for row in rows if row.redop)),
+        ranks=_ranks(data, processes) or infer_ranks(figures, None),
+        redops=tuple(figures.redops),
     )
     return replace(run, failure=_failure(document, run, bounds, average))
 
@@ -119,7 +119,7 @@ def _row(result: Dict[str, Any]) -> Optional[Row]:
     root = words(result.get("root"))
     return Row(
         size=size,
-        count=count,
+        elements=count,
         type=word,
         redop=words(result.get("redop")),
         root=integer(root) if root else integer(result.get("root")),

@@ -64,7 +64,7 @@ class NcclReport:
 
     runs: Tuple[RunReport, ...]
     runs_left_out: int = 0
-    runs_left_out_ok: bool = True
+    left_out_failure: Optional[str] = None
     hosts: Tuple[str, ...] = ()
     nccl_version: Optional[str] = None
     nccl_tests_version: Optional[str] = None
@@ -80,11 +80,11 @@ class NcclReport:
 
     @property
     def ok(self) -> bool:
-        return self.runs_left_out_ok and all(run.ok for run in self.runs)
+        return self.left_out_failure is None and all(run.ok for run in self.runs)
 
     @property
     def complete(self) -> bool:
-        return self.runs_left_out_ok and all(run.complete for run in self.runs)
+        return self.left_out_failure is None and all(run.complete for run in self.runs)
 
     @property
     def failed(self) -> Optional[RunReport]:
@@ -95,7 +95,7 @@ class NcclReport:
         """That of the first run that failed; a later run that just stops is named as such."""
         first = self.failed
         if first is None:
-            return None if self.ok else "unparsable_values: a run that is not listed here is not ok"
+            return self.left_out_failure
         position = self.runs.index(first)
         if position and _just_stops(first):
             return "second_run_incomplete: run %d of %d: %s" % (position + 1, len(self.runs), first.failure)

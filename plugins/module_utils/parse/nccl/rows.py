@@ -15,7 +15,7 @@ from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 from .header import Header
 
-__all__ = ["Masked", "Row", "Shape", "drop_timestamp", "read_row", "shape_of"]
+__all__ = ["MaskedError", "Row", "Shape", "drop_timestamp", "read_row", "shape_of"]
 
 _INFINITY = float("inf")
 _GROUP = 4
@@ -27,25 +27,24 @@ _WORD = re.compile(r"[a-z]\w*$")
 _ROOT = re.compile(r"-?\d+$")
 
 
-class Masked(ValueError):
+class MaskedError(ValueError):
     """Figures that somebody blanked out: XXX.XX."""
 
 
 class Shape(NamedTuple):
+    """How many columns stand in the middle, how many groups there are, how wide a group is; ``tokens`` is the sum."""
+
     middle: int
     groups: int
     width: int
-
-    @property
-    def tokens(self) -> int:
-        return 3 + self.middle + self.groups * self.width
+    tokens: int
 
 
 class Row(NamedTuple):
     """``wrong`` is None for N/A; ``in_place`` figures are None where the row has no second group."""
 
     size: int
-    count: int
+    elements: int
     type: str
     redop: Optional[str]
     root: Optional[int]
@@ -73,7 +72,7 @@ def shape_of(tokens: Sequence[str], header: Optional[Header]) -> Optional[Shape]
     widths = (_GROUP,) if header and not header.per_iteration else (width, _GROUP_PER_ITERATION)
     for group_width in widths:
         for groups in (2, 1):
-            shape = Shape(len(tokens) - 3 - groups * group_width, groups, group_width)
+            shape = Shape(len(tokens) - 3 - groups * group_width, groups, group_width, len(tokens))
             if 0 <= shape.middle <= len(names) and _fits(tokens, shape, names):
                 return shape
     return None
@@ -91,18 +90,18 @@ def _fits(tokens: Sequence[str], shape: Shape, names: Sequence[str]) -> bool:
     if len(middle) == 1 and len(names) == 2:
         # The operation is left blank in some versions. Without a header a lone word may also be L2's only column.
         return _ROOT.match(middle[0]) is not None or (_WORD.match(middle[0]) is not None and "e" in tokens[-1])
-    return all((_WORD if name == "redop" else _ROOT).match(cell) for name, cell in zip(names, middle))
+    return all((_WORD if name == "redop" else _ROOT).match(cell) for name, cell in zip(names, middle))  # noqa: B905  (Python 3.9)
 
 
 def read_row(tokens: Sequence[str], shape: Shape) -> Row:
-    """Raises ValueError for a cell that is no figure, Masked for one that was blanked out."""
+    """Raises ValueError for a cell that is no figure, MaskedError for one that was blanked out."""
     start = 3 + shape.middle
     try:
         algbw, busbw, wrong = _group(tokens, start)
         algbw_in, busbw_in, wrong_in = _group(tokens, start + shape.width) if shape.groups == 2 else (None, None, None)
     except ValueError:
         if any("X" in token for token in tokens[start:]):
-            raise Masked from None
+            raise MaskedError from None
         raise
     redop, root = _middle(tokens[3:start])
     odd = busbw is None or (shape.groups == 2 and busbw_in is None)

@@ -38,7 +38,7 @@ class Ended:
 def judge_end(ended: Ended) -> Optional[str]:
     """The failure, or None for a run that came to its end."""
     event = ended.event
-    if event is not None and event.weight >= 3:
+    if event is not None and event.is_cause:
         return event.failure
     return _independent(ended) or _corrupt(ended) or _stopped(ended)
 
