@@ -35,7 +35,7 @@ _MESSAGES = {
 def unknown_field(kind: str, body: Any) -> str:
     """The reason why ``body`` is no message of that kind, or ''. ``kind`` is a collection or a verb."""
     name = _MESSAGES.get(kind)
-    if not name or not importlib.util.find_spec("google.cloud.compute_v1"):
+    if not name or body is None or not importlib.util.find_spec("google.cloud.compute_v1"):
         return ""
     from google.cloud import compute_v1  # noqa: PLC0415 - slow, and not needed for reading
     from google.protobuf import json_format  # noqa: PLC0415

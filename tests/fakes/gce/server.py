@@ -42,7 +42,7 @@ class Request:
 
     @property
     def writes(self) -> bool:
-        return self.method != "GET" and not self.path.endswith("/wait")
+        return self.method != "GET" and not self.path.endswith(("/wait", "/testIamPermissions"))
 
 
 class FakeCompute:
@@ -141,6 +141,9 @@ class FakeCompute:
     def _write(self, request: Request) -> Resource:
         if request.path.endswith("/wait"):
             return self.store.read_operation(request.path.removesuffix("/wait"))
+        if request.path.endswith("/testIamPermissions"):
+            self.store.get(request.path.rsplit("/", 1)[0])
+            return {"permissions": [p for p in request.body["permissions"] if p not in self.store.denied_permissions]}
         kind, name = _kind(request.path)
         wrong = unknown_field(request.path.rsplit("/", 1)[1] if not name or name == "-" else kind, request.body)
         if wrong:
@@ -197,8 +200,8 @@ def _insert(store: Store, path: str, body: Resource) -> Resource:
 
 
 def _delete(store: Store, path: str) -> Resource:
-    link = store.get(path)["selfLink"]
-    users = [p for p, r in store.resources.items() if p != path and link in json.dumps(r)]
+    store.get(path)
+    users = [other for other, body in store.resources.items() if other != path and f'{path}"' in json.dumps(body)]
     if users:
         raise RefusedError(
             400,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 Resource = dict[str, Any]
@@ -49,6 +50,7 @@ class Store:
     operations: dict[str, Operation] = field(default_factory=dict)
     request_ids: dict[str, str] = field(default_factory=dict)
     unreachable_zones: set[str] = field(default_factory=set)
+    denied_permissions: set[str] = field(default_factory=set)
     planned_errors: list[PlannedError] = field(default_factory=list)
     lock: threading.RLock = field(default_factory=threading.RLock)
     version: int = 0
@@ -148,7 +150,7 @@ class Store:
             if operation.progress:
                 operation.progress()
             return
-        operation.body.update(status="DONE", progress=100)
+        operation.body.update(status="DONE", progress=100, endTime=datetime.now(UTC).isoformat())
         if operation.error:
             code, message = operation.error
             operation.body["error"] = {"errors": [{"code": code, "message": message}]}
