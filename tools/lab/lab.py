@@ -75,7 +75,7 @@ class Lab:
 
     @property
     def complete(self) -> bool:
-        return self.switch_alive and all(machine.alive for machine in self.machines.values())
+        return self.switch_alive and all(machine.alive and machine.ready for machine in self.machines.values())
 
     def start(self, progress: Progress) -> None:
         """Start what does not run, and wait until all of it can be used."""

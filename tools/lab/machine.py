@@ -59,6 +59,11 @@ class Machine:
         return self.folder / "disk.qcow2"
 
     @property
+    def ready(self) -> bool:
+        """It has been seen bare and reachable; False while its first start is not through."""
+        return self._bare_mark.exists()
+
+    @property
     def _bare_mark(self) -> Path:
         """Says that the disk holds the snapshot of the bare machine."""
         return self.folder / "bare"

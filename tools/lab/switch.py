@@ -46,7 +46,7 @@ def ask_switch(paths: Paths, command: str, timeout: float = 20) -> str:
     return output
 
 
-def wait_for_switch(paths: Paths, timeout: float = 90) -> None:
+def wait_for_switch(paths: Paths, timeout: float = 300) -> None:
     deadline = time.monotonic() + timeout
     while True:
         try:
