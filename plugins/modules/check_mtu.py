@@ -50,7 +50,9 @@ options:
     type: int
     default: 2
   timeout:
-    description: Seconds to wait for a reply. One that comes later still counts while the check runs.
+    description:
+      - Seconds to wait for the reply to the last try; earlier ones wait half and a quarter of it.
+      - A reply that comes later still counts while the check runs.
     type: float
     default: 1
 notes:

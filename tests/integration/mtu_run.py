@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -86,8 +87,14 @@ def check_mtu(fleet: Fleet, mtu: int = 9000, *, ipv6: bool = False, forks: int =
 def _run(argv: list[str], environment: dict[str, str], out: Path) -> Run:
     began = time.monotonic()
     with out.open("w") as stdout:
-        process = subprocess.Popen(argv, cwd=ROOT, env=environment, stdout=stdout, stderr=subprocess.STDOUT)
-        _pid, status, usage = os.wait4(process.pid, 0)
+        process = subprocess.Popen(
+            argv, cwd=ROOT, env=environment, stdout=stdout, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        try:
+            _pid, status, usage = os.wait4(process.pid, 0)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
     process.returncode = os.waitstatus_to_exitcode(status)
     seconds = time.monotonic() - began
     results: dict[str, dict[str, Any]] = {}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
+import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +14,8 @@ from pathlib import Path
 PORT = "eth0"
 # The neighbour table is shared by all namespaces of a kernel: N hosts that know each other make N * (N - 1) entries.
 NEIGHBOURS = ("net.ipv4.neigh.default.gc_thresh", "net.ipv6.neigh.default.gc_thresh")
+
+_NUMBERS = itertools.count(1)
 
 
 @dataclass(frozen=True)
@@ -71,8 +75,9 @@ class Fleet:
 
 @contextlib.contextmanager
 def fleet(names: Sequence[str], mtu: int = 9000) -> Iterator[Fleet]:
-    """Make the hosts, all of them healthy, and remove them at the end."""
-    made = Fleet(f"gpf{os.getpid()}-", tuple(names))
+    """Make the hosts, all of them healthy, and remove them at the end, also when the run is ended by SIGTERM."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    made = Fleet(f"gpf{os.getpid()}-{next(_NUMBERS)}-", tuple(names))
     with _room_for_neighbours(len(names)):
         try:
             _batch(_hosts(made, mtu))

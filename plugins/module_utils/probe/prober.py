@@ -11,6 +11,7 @@ answer by ``Pace.window``. A reply that comes late still proves that its size pa
 from __future__ import annotations
 
 import errno
+import heapq
 import os
 from collections import deque
 from dataclasses import dataclass
@@ -70,7 +71,7 @@ class Outcome:
 class Pace:
     rate: float = 500.0
     retries: int = 2
-    timeout: float = 1.0
+    timeout: float = 1.0  # of the last try
     window: int = 128
     phase: float = 0.0  # 0 to 1: this host's place in the first interval, so that hosts started at once do not beat
 
@@ -80,6 +81,10 @@ class Pace:
                 "rate %s, timeout %s, retries %s: rate and timeout must be above 0, retries 0 or more"
                 % (self.rate, self.timeout, self.retries)
             )
+
+    def patience(self, tries: int) -> float:
+        """Seconds to wait after so many tries. Asking again early does no harm: late replies count."""
+        return self.timeout / 2.0 ** min(self.retries - tries, 2)
 
 
 class Wire(Protocol):
@@ -152,7 +157,7 @@ class _Prober:
         self.wire, self.pace, self.clock = wire, pace, clock
         self.paths = [_Path(target) for target in targets]
         self.probes: List[_Probe] = []
-        self.deadlines: Deque[Tuple[float, int]] = deque()  # in the order of sending: all wait equally long
+        self.deadlines: List[Tuple[float, int]] = []
         self.waiting = 0
         self.unfinished = len(self.paths)
         start = clock() + pace.phase / pace.rate
@@ -198,14 +203,14 @@ class _Prober:
         self.probes.append(_Probe(path, size, now))
         path.awaited = number
         self.waiting += 1
-        self.deadlines.append((now + self.pace.timeout, number))
+        heapq.heappush(self.deadlines, (now + self.pace.patience(path.tries), number))
 
     def _settled(self, number: int) -> bool:
         return self.probes[number].path.awaited != number
 
     def _expire(self, now: float) -> None:
         while self.deadlines and (self.deadlines[0][0] <= now or self._settled(self.deadlines[0][1])):
-            _deadline, number = self.deadlines.popleft()
+            _deadline, number = heapq.heappop(self.deadlines)
             if self._settled(number):
                 continue
             lost = self.probes[number]
