@@ -94,6 +94,9 @@ def _imex(host: str, values: Mapping[str, Any]) -> Iterator[Problem]:
     if mode not in IMEX_MODES:
         yield Problem(host, "imex_mode", mode, "one of " + ", ".join(IMEX_MODES))
     addons = values.get("kube_addons") or []
+    if not isinstance(addons, list):
+        yield Problem(host, "kube_addons", addons, "a list of add-ons, each a name or a mapping with name")
+        return
     names = [addon.get("name") if isinstance(addon, Mapping) else addon for addon in addons]
     if mode == "host" and DRA_ADDON in names:
         yield Problem(

@@ -636,6 +636,11 @@ ROWS: list[tuple[str, Callable[[Draft], Any], list[Problem]]] = [
         [w1("imex_mode", "on", "one of dra, host, dra_host_managed, none")],
     ),
     (
+        "add-ons are no list",
+        lambda d: host_values(d, "worker-1", kube_addons="kueue"),
+        [w1("kube_addons", "kueue", "a list of add-ons, each a name or a mapping with name")],
+    ),
+    (
         "IMEX on the host and by DRA",
         lambda d: host_values(d, "worker-1", imex_mode="host", kube_addons=[{"name": "dra-driver-nvidia-gpu"}]),
         [

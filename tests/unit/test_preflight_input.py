@@ -1,0 +1,59 @@
+# Copyright: (c) 2026, The gpufleet authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whatever stands in an inventory, preflight answers with problems and never with a traceback."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from ansible_collections.gpufleet.cluster.plugins.module_utils.network.model import BOND_KEYS, NETWORK_KEYS
+from ansible_collections.gpufleet.cluster.plugins.plugin_utils.fleet import FLEET_VARIABLES, Fleet, fleet_networks
+from ansible_collections.gpufleet.cluster.plugins.plugin_utils.preflight import advise, check_inventory, message
+from ansible_collections.gpufleet.cluster.plugins.plugin_utils.recipe import check_stack
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.ansible_run import ROOT
+
+WORDS = st.sampled_from(
+    ["management", "storage", "eth0", "bond0", "10.0.1.11/24", "10.0.1.1", "10.0.1.0/24", "fd00::1/64", "fd00::1"]
+    + ["default", "ethernet", "bond", "vlan", "ipoib", "802.3ad", "52:54:00:00:00:01", "0000:01:00.0", "lab", "", "Ü"]
+)  # fmt: skip
+PLAIN = st.one_of(WORDS, st.integers(-1, 70000), st.booleans(), st.none(), st.floats(allow_nan=False))
+ANYTHING = st.recursive(
+    PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3), max_leaves=6
+)
+PART = st.dictionaries(
+    st.sampled_from(["mac", "pci", "name", "to", "via", "from", "table", *BOND_KEYS]), PLAIN, max_size=4
+)
+NETWORK = st.fixed_dictionaries(
+    {"name": WORDS},
+    optional={
+        key: st.one_of(PLAIN, PART, st.lists(PART, max_size=2), ANYTHING) for key in NETWORK_KEYS if key != "name"
+    },
+)
+HOST = st.fixed_dictionaries(
+    {"node_networks": st.lists(NETWORK, max_size=4) | ANYTHING},
+    optional=dict.fromkeys(("fleet_hostname", "imex_mode", "kube_addons"), ANYTHING),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    hosts=st.dictionaries(st.sampled_from(["a", "B", "c.d"]), HOST, max_size=3),
+    variables=st.dictionaries(st.sampled_from(FLEET_VARIABLES), ANYTHING, max_size=4),
+    groups=st.dictionaries(st.sampled_from(["control_plane", "workers"]), st.lists(st.just("a")).map(tuple)),
+)
+def test_no_input_is_answered_with_a_traceback(hosts: Any, variables: Any, groups: Any) -> None:
+    fleet = Fleet(hosts, groups, variables)
+    problems = [
+        *check_inventory(fleet),
+        *check_stack(fleet, [ROOT / "recipes"]),
+        *advise(fleet),
+        *fleet_networks(fleet)[1],
+    ]
+    json.dumps([asdict(problem) for problem in problems])
+    message(problems)
