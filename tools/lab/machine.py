@@ -14,6 +14,7 @@ from pathlib import Path
 
 from . import process, qmp
 from .command import run
+from .errors import LabError
 from .image import Image
 from .paths import Paths
 from .plan import GATEWAY, MANAGEMENT, Node
@@ -23,6 +24,7 @@ from .ssh import run_on, wait_for_ssh
 __all__ = ["Machine"]
 
 SNAPSHOT = "bare"
+HANGS_AFTER_S = 120.0
 
 
 def netplan(node: Node) -> str:
@@ -78,7 +80,7 @@ class Machine:
 
     def finish_start(self) -> None:
         """Wait until it can be used; keep the bare state if this is the first time it is seen."""
-        wait_for_ssh(self._paths, self.node)
+        self._wait_for_boot()
         self._set_clock()
         if not self._bare_mark.exists():
             self._save()
@@ -101,7 +103,22 @@ class Machine:
     def power_on(self) -> None:
         if not self.alive:
             process.start(self.folder, self._argv)
-        wait_for_ssh(self._paths, self.node)
+        self._wait_for_boot()
+
+    def _wait_for_boot(self) -> None:
+        """A boot that hangs gets a second chance: emulation on a busy computer can lose an interrupt for good."""
+        try:
+            wait_for_ssh(self._paths, self.node)
+        except LabError:
+            if self._disk_idle_s() > HANGS_AFTER_S:
+                self.power_off()
+                process.start(self.folder, self._argv)
+            wait_for_ssh(self._paths, self.node)
+
+    def _disk_idle_s(self) -> float:
+        """A boot reads from its disk again and again; one that hangs does not."""
+        (disk,) = qmp.execute(self.monitor, "query-blockstats")
+        return float(disk["stats"].get("idle_time_ns", 0)) / 1e9
 
     def _create(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)

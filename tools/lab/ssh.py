@@ -18,7 +18,7 @@ from .plan import Node
 __all__ = ["answers", "make_keys", "run_on", "ssh_argv", "wait_for_ssh"]
 
 # Under emulation on a busy machine a boot takes up to two minutes.
-BOOT_TIMEOUT_S = 400.0
+BOOT_TIMEOUT_S = 300.0
 
 
 def make_keys(paths: Paths, nodes: Sequence[Node]) -> None:
