@@ -116,7 +116,7 @@ class FakeNode:
             wanted.parent.mkdir(parents=True, exist_ok=True)
             wanted.unlink(missing_ok=True)
             wanted.symlink_to(Path("..") / argv[2])
-        elif argv == ["netplan", "apply"]:
+        elif argv in (["netplan", "apply"], ["nmcli", "connection", "reload"]):
             path = self.root / self.ours.lstrip("/")
             memory["live"] = self.effects[path.read_text() if path.exists() else None]
             memory["applied"] += 1
@@ -126,6 +126,8 @@ class FakeNode:
             return CommandResult(0, json.dumps(entries), "")
         elif argv[:2] == ["ip", "-j"]:
             return CommandResult(0, json.dumps([{"ifname": d["ifname"]} for d in memory["live"]["address"]]), "")
-        elif argv[0] not in ("ip", "netplan", "udevadm", "systemctl"):
+        elif argv[:2] == ["nmcli", "-t"]:
+            return CommandResult(0, "eth0:installer\nwlan0:cafe\n", "")
+        elif argv[0] not in ("ip", "netplan", "nmcli", "udevadm", "systemctl"):
             return CommandResult(RC_NOT_FOUND, "", f"{argv[0]}: not installed")
         return CommandResult(0, "", "")

@@ -26,6 +26,7 @@ from ansible_collections.gpufleet.cluster.plugins.module_utils.network.render_ne
 from tests.unit.network_examples import EXAMPLE, HOST, INFERENCE, MANAGEMENT, STORAGE, networks, rail_host, rails
 
 IPOIB = [{"name": "compute", "kind": "ipoib", "interface": "ibp3s0", "address": "10.0.4.11/24", "mtu": 2044}]
+IB_PORT = [{"name": "ibp3s0"}]
 IPV6 = [{**STORAGE, "addresses": ["fd00:2::11/64"], "address": "10.0.2.11/24", "rules": [], "routes": []}]
 FIXTURES = Path(__file__).parent / "fixtures" / "network"
 
@@ -186,6 +187,15 @@ PROBLEMS: list[tuple[str, list[dict[str, Any]], str]] = [
         "compute.mtu = 9000: datagram mode carries at most 4092 (2044 on a partition of 2K; connected mode 65520)",
     ),
     (
+        "partition keys",
+        [
+            {**IPOIB[0], "pkey": "0x8000"},
+            {**IPOIB[0], "name": "y", "interface": "ib9", "address": "10.0.5.1/24", "pkey": "0x1", "members": IB_PORT},
+        ],
+        "compute.pkey = 0x8000: a partition key as 0x8001\n"
+        "y.interface = ib9: the partition's interface is ibp3s0.8001 by its nature, or leave ibp3s0",
+    ),
+    (
         "rule without table",
         [{**MANAGEMENT, "rules": [{"from": "10.0.1.0/24"}]}],
         "management.rules: a rule needs a table, its own or the network's",
@@ -205,6 +215,7 @@ def test_partition_key_is_networkmanagers() -> None:
     with pytest.raises(ConfigError, match="netplan makes no interface for a partition"):
         render_netplan(raw, HOST)
     text = render_keyfiles(raw, HOST)["/etc/NetworkManager/system-connections/gpufleet-compute.nmconnection"]
+    assert "interface-name=ibp3s0.8001\n" in text
     assert "p-key=0x8001\nparent=ibp3s0\n" in text
 
 

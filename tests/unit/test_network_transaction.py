@@ -19,6 +19,7 @@ from ansible_collections.gpufleet.cluster.plugins.module_utils.network import ag
 from ansible_collections.gpufleet.cluster.plugins.module_utils.network.agent import Store
 from ansible_collections.gpufleet.cluster.plugins.module_utils.network.configure import Options, Result
 from ansible_collections.gpufleet.cluster.plugins.module_utils.network.plan import resolve_plan
+from ansible_collections.gpufleet.cluster.plugins.module_utils.network.render_keyfile import render_keyfiles
 from ansible_collections.gpufleet.cluster.plugins.module_utils.network.render_netplan import (
     NETPLAN_FILE,
     render_netplan,
@@ -253,6 +254,42 @@ def test_all_problems_before_anything(node: FakeNode) -> None:
         "node_networks[0].name = 'Bad': a name of lower-case letters, digits and _",
         "node_networks[management].mtu = 12: a number from 68 to 65535",
     ]
+
+
+PROFILE = "/etc/NetworkManager/system-connections/gpufleet-management.nmconnection"
+INSTALLER = "/etc/NetworkManager/system-connections/installer.nmconnection"
+
+
+def test_networkmanager(node: FakeNode) -> None:
+    for path, text in (
+        (INSTALLER, "[connection]\ninterface-name=eth0\n"),
+        ("/usr/bin/nmcli", ""),
+        ("/usr/bin/dnf", ""),
+    ):
+        store(node).write(path, text)
+    node.ours = PROFILE
+    node.effects = {None: BARE, render_keyfiles(networks(EXAMPLE), HOST)[PROFILE]: node.effects[wanted()[NETPLAN_FILE]]}
+    with pytest.raises(
+        ConfigError, match=r"installer.nmconnection: interface-name of mgmt: eth0 \(the plan: nothing\)"
+    ):
+        configure.configure(options(node, conflicts="fail"), node)
+    result = configure.configure(options(node), node)
+    assert (result.state, result.backend) == ("pending", "networkmanager")
+    fire(node, "apply")
+    assert [call[-1] for call in node.recall()["calls"] if call[:2] == ["nmcli", "--wait"]] == [
+        "gpufleet-management", "gpufleet-storage", "gpufleet-storage-enp1s0", "gpufleet-storage-enp2s0",
+        "gpufleet-inference",
+    ]  # fmt: skip
+    assert configure.confirm(options(node), node, result.transaction or "").state == "confirmed"
+    assert store(node).read(INSTALLER) is None
+    assert configure.configure(options(node), node).state == "unchanged"
+    # A network that leaves the plan takes its files with it, and what nobody confirms comes back.
+    configure.configure(options(node, EXAMPLE[:1]), node)
+    assert store(node).read(PROFILE.replace("management", "storage")) is None
+    fire(node, "apply")
+    fire(node, "restore")
+    assert store(node).read(PROFILE.replace("management", "storage")) is not None
+    assert ["nmcli", "--wait", "20", "connection", "up", "id", "installer"] in node.recall()["calls"]
 
 
 # A full disk, and a kill at every operation ---------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from dataclasses import dataclass, field
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
@@ -69,7 +70,7 @@ class Plan:
 
     def virtual_interfaces(self) -> Tuple[str, ...]:
         """Devices that exist only because of the plan."""
-        return tuple(link.interface for link in self.links if link.kind in ("bond", "vlan"))
+        return tuple(link.interface for link in self.links if link.kind in ("bond", "vlan") or link.pkey)
 
 
 def management_address(networks: Sequence[Network], name: str = "management") -> str:
@@ -113,7 +114,7 @@ def _link(network: Network, by_name: Mapping[str, Network], hardware: Sequence[D
     return Link(
         network=network.name,
         kind=network.kind,
-        interface=network.interface,
+        interface=_partition_interface(network, ports, problems) if network.pkey else network.interface,
         ports=tuple(ports),
         addresses=network.addresses,
         mtu=network.mtu,
@@ -140,6 +141,19 @@ def _port(network: Network, member: Member, device: Device) -> Port:
         mtu=network.mtu,
         kind="ipoib" if network.kind == "ipoib" else "ethernet",
     )
+
+
+def _partition_interface(network: Network, ports: Sequence[Port], problems: List[str]) -> str:
+    """The kernel names a partition's interface after its port: ib0.8001. The top bit is full membership."""
+    if not re.match(r"^0x[0-9a-fA-F]{1,4}$", str(network.pkey)) or int(str(network.pkey), 16) & 0x7FFF == 0:
+        problems.append("%s.pkey = %s: a partition key as 0x8001" % (network.name, network.pkey))
+        return network.interface
+    port = ports[0].name if ports else network.interface
+    name = "%s.%04x" % (port, int(str(network.pkey), 16) | 0x8000)
+    if network.interface not in (port, name):
+        text = "%s.interface = %s: the partition's interface is %s by its nature, or leave %s"
+        problems.append(text % (network.name, network.interface, name, port))
+    return name
 
 
 def _check_ipoib(network: Network, problems: List[str]) -> None:
@@ -190,13 +204,14 @@ def _check_links(links: Sequence[Link], problems: List[str]) -> None:
     defaults: Dict[int, str] = {}
     names: Dict[str, str] = {}
     for link in links:
-        for port in link.ports:
+        # Any number of partitions may lie on one InfiniBand port.
+        for port in link.ports if link.pkey is None else ():
             if port.device in owners:
                 problems.append(
                     "port %s is a member of both %s and %s" % (port.device, owners[port.device], link.network)
                 )
             owners[port.device] = link.network
-        device_names = dict.fromkeys([link.interface] + [port.name for port in link.ports])
+        device_names = dict.fromkeys([link.interface] + [port.name for port in link.ports if link.pkey is None])
         for name in device_names:
             if name in names:
                 problems.append("interface %s is named by both %s and %s" % (name, names[name], link.network))

@@ -79,7 +79,7 @@ def _ethernet(port: Port) -> List[Tuple[str, str]]:
 
 def _connection(link: Link) -> Sections:
     kind = {"ipoib": "infiniband"}.get(link.kind, link.kind)
-    interface = link.interface if link.kind in ("bond", "vlan") else link.ports[0].name
+    interface = link.interface if link.kind in ("bond", "vlan") or link.pkey else link.ports[0].name
     mtu = [("mtu", str(link.mtu))] if link.mtu is not None else []
     sections: Sections = [("connection", _identity("gpufleet-%s" % link.network, kind, interface))]
     if link.kind == "ethernet":
@@ -91,7 +91,7 @@ def _connection(link: Link) -> Sections:
         sections.append(("vlan", [("id", str(link.vlan_id)), ("parent", str(link.parent))]))
         sections.append(("ethernet", mtu))
     else:
-        sections.append(("infiniband", _infiniband(link, interface) + mtu))
+        sections.append(("infiniband", _infiniband(link) + mtu))
     return sections + [("ipv4", _layer3(link, 4)), ("ipv6", _layer3(link, 6))]
 
 
@@ -104,9 +104,11 @@ def _bond(bond: Bond) -> List[Tuple[str, str]]:
     return pairs + ([("primary", bond.primary)] if bond.primary is not None else [])
 
 
-def _infiniband(link: Link, interface: str) -> List[Tuple[str, str]]:
+def _infiniband(link: Link) -> List[Tuple[str, str]]:
     pairs = [("transport-mode", link.ipoib_mode or "datagram")]
-    return pairs + ([("p-key", link.pkey), ("parent", interface)] if link.pkey is not None else [])
+    if link.pkey is not None:
+        pairs += [("p-key", "0x%04x" % (int(link.pkey, 16) | 0x8000)), ("parent", link.ports[0].name)]
+    return pairs
 
 
 def _layer3(link: Link, family: int) -> List[Tuple[str, str]]:
