@@ -16,26 +16,18 @@ from typing import Any
 from tests.integration.netns import Fleet
 
 ROOT = Path(__file__).resolve().parents[2]
-PLAY = [
-    {
-        "name": "Measure the path MTU between all hosts",
-        "hosts": "all",
-        "gather_facts": False,
-        "tasks": [
-            {
-                "name": "Measure MTUs",
-                "gpufleet.cluster.check_mtu": {
-                    "host": "{{ inventory_hostname }}",
-                    "run_id": "test",
-                    "networks": "{{ node_networks }}",
-                    "fleet": "{{ fleet }}",
-                    "rate": "{{ rate }}",
-                },
-                "register": "check_mtu_result",
-            }
-        ],
-    }
-]
+CHECK_MTU = {
+    "name": "Measure MTUs",
+    "gpufleet.cluster.check_mtu": {
+        "host": "{{ inventory_hostname }}",
+        "run_id": "test",
+        "networks": "{{ node_networks }}",
+        "fleet": "{{ fleet }}",
+    },
+    "register": "check_mtu_result",
+}
+# What Ansible costs for a task that does nothing.
+NOTHING = {"name": "Do nothing", "ansible.builtin.ping": {}}
 
 
 @dataclass(frozen=True)
@@ -59,7 +51,9 @@ class Run:
         return sum(len(result["report"]["paths"]) for result in self.results.values())
 
 
-def check_mtu(fleet: Fleet, mtu: int = 9000, *, ipv6: bool = False, forks: int = 10, rate: float = 500) -> Run:
+def check_mtu(
+    fleet: Fleet, mtu: int = 9000, *, ipv6: bool = False, forks: int = 10, task: dict[str, Any] = CHECK_MTU
+) -> Run:
     """Raises RuntimeError with Ansible's output when the run itself fails."""
     with tempfile.TemporaryDirectory(prefix="gpufleet-mtu-") as folder:
         hosts = {
@@ -70,9 +64,10 @@ def check_mtu(fleet: Fleet, mtu: int = 9000, *, ipv6: bool = False, forks: int =
             }
             for name in fleet.names
         }
-        inventory = {"all": {"hosts": hosts, "vars": {"fleet": fleet.fleet_networks(mtu, ipv6), "rate": rate}}}
+        inventory = {"all": {"hosts": hosts, "vars": {"fleet": fleet.fleet_networks(mtu, ipv6)}}}
+        play = {"name": "Run one task on all hosts", "hosts": "all", "gather_facts": False, "tasks": [task]}
         Path(folder, "hosts.json").write_text(json.dumps(inventory))
-        Path(folder, "play.json").write_text(json.dumps(PLAY))
+        Path(folder, "play.json").write_text(json.dumps([play]))
         playbook = str(Path(sys.executable).with_name("ansible-playbook"))
         argv = [playbook, "-i", f"{folder}/hosts.json", "-f", str(forks), f"{folder}/play.json"]
         environment = {

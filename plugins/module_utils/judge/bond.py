@@ -12,8 +12,9 @@ from typing import Any, List, Optional, Sequence, Tuple
 from ..finding import Finding, Severity, Subject
 from ..network.model import Member, Network
 from ..parse.bonding import DEFAULTED, NO_MAC, BondReading, SlaveReading, collecting, lacp_ok
+from ..probe.links import describe
 
-__all__ = ["REMEDIES", "absent_bond", "describe", "judge_bond", "unreadable_bond"]
+__all__ = ["REMEDIES", "absent_bond", "judge_bond", "unreadable_bond"]
 
 CHECK = "bond"
 REMEDIES = {
@@ -116,11 +117,6 @@ def _members(subject: _Bond, bond: BondReading, members: Sequence[Tuple[Member, 
         text = "is in the bond but not planned"
         findings.append(subject.finding("unplanned_member", text, "not a member", Severity.WARN, leg=name))
     return findings
-
-
-def describe(member: Member) -> str:
-    """ "mac 52:54:00:..., name enp1s0": how the plan finds the port."""
-    return ", ".join("%s %s" % (k, v) for k, v in sorted(vars(member).items()) if v is not None)
 
 
 def _state(subject: _Bond, bond: BondReading) -> List[Finding]:

@@ -16,7 +16,7 @@ from ..errors import MeasureError
 from ..network.model import Member
 from ..runner import Runner
 
-__all__ = ["Link", "find_member", "find_name", "parse_links", "read_links"]
+__all__ = ["Link", "describe", "find_member", "find_name", "parse_links", "read_links"]
 
 IP_LINK = ("ip", "-j", "-d", "link", "show")
 SYSFS = "/sys/class/net"
@@ -97,3 +97,8 @@ def find_member(links: Iterable[Link], member: Member) -> Optional[Link]:
         if fits:
             return link
     return None
+
+
+def describe(member: Member) -> str:
+    """ "mac 52:54:00:..., name enp1s0": how the plan finds the port."""
+    return ", ".join("%s %s" % (k, v) for k, v in sorted(vars(member).items()) if v is not None)

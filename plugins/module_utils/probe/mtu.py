@@ -15,10 +15,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..errors import ConfigError, MeasureError
-from ..judge.bond import describe
 from ..network.model import Member, Network
 from ..runner import Runner
-from .links import Link, find_member, find_name, read_links
+from .links import Link, describe, find_member, find_name, read_links
 from .prober import Outcome, Pace, Target, probe
 from .route import Routes
 from .sockets import Sockets
