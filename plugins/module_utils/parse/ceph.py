@@ -2,7 +2,7 @@
 # Copyright: (c) 2026, The gpufleet authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``ceph status --format json``, from before Luminous to today, also through wrappers that make every value a string."""
+"""``ceph status --format json``, of all ages, also through wrappers that make every value a string."""
 
 from __future__ import annotations
 

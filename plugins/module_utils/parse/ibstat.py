@@ -21,15 +21,15 @@ _ADAPTER = re.compile(r"\s*CA:? '([^']+)'")
 _PORT = re.compile(r"\s*Port (\d+):\s*$")
 _PAIR = re.compile(r"\s*([A-Z][A-Za-z ]+?):[ \t]*(.*?)\s*$")
 _KEYS = (
-    "CA type|Number of ports|Firmware version|Hardware version|Node GUID|System image GUID|State|Physical state|Rate|Base lid"
-    "|LMC|SM lid|Capability mask|Port GUID|Link layer"
+    "CA type|Number of ports|Firmware version|Hardware version|Node GUID|System image GUID|State|Physical state|Rate"
+    "|Base lid|LMC|SM lid|Capability mask|Port GUID|Link layer"
 )
 _KNOWN = re.compile(r"\s*(?:CA:? '|Port \d+:\s*$|(?:%s):)" % _KEYS)
 
 
 @dataclass(frozen=True)
 class AdapterPort:
-    """``rate_gbps`` of a port that is down is a default, not a measurement. ``link_layer`` is absent in old versions."""
+    """``rate_gbps`` of a port that is down is a default, no measurement. Old versions print no ``link_layer``."""
 
     port: int
     state: Optional[str]

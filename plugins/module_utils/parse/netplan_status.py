@@ -129,7 +129,7 @@ def _from_text(lines: Iterable[str]) -> NetplanReport:
         raise ParseError(TOOL, 0, "no 'Online state:' and no interface in it: give the output of 'netplan status'")
     routes = [route.split() for value in values for route in value.get("Routes", [])]
     gateways = [route[2] for route in routes if route[:2] == ["default", "via"] and len(route) > 2]
-    filled = tuple(_filled(interface, value) for interface, value in zip(interfaces, values[1:]))
+    filled = tuple(_filled(interface, value) for interface, value in zip(interfaces, values[1:]))  # noqa: B905  (Python 3.9)
     return NetplanReport(online, filled, tuple(dict.fromkeys(gateways)), True)
 
 

@@ -37,8 +37,8 @@ _DAEMON = (
     "INITIALIZING|STARTING_AUTH_SERVER|WAITING_FOR_PEERS|WAITING_FOR_RECOVERY|INIT_GPU|READY|SHUTTING_DOWN|UNAVAILABLE"
 )
 _KNOWN = re.compile(
-    r"\s*(?:Connectivity Table Legend|Nodes:|Node #\d+|Nodes From|Domain State:|\d+(?:\s+(?:[A-Z]|![A-Z]!))+\s*$|(?:%s)\s*$)"
-    % _DAEMON
+    r"\s*(?:Connectivity Table Legend|Nodes:|Node #\d+|Nodes From|Domain State:|\d+(?:\s+(?:[A-Z]|![A-Z]!))+\s*$"
+    r"|(?:%s)\s*$)" % _DAEMON
 )
 _NODE = re.compile(r"\s*Node #(\d+)\s+- (\S+)\s+- (\w+)(?:\s+- Version: (\S*))?")
 _COLUMNS = re.compile(r"\s*Nodes From\S*\s+(\d[\d\s]*)$")
@@ -128,7 +128,7 @@ def _from_text(lines: Iterable[str]) -> ImexReport:
 
 def _bad_cells(start: int, cells: List[str], columns: List[int]) -> List[Tuple[int, int, str]]:
     ends = columns if len(columns) == len(cells) else list(range(len(cells)))
-    return [(start, end, _CELLS.get(cell, cell)) for end, cell in zip(ends, cells) if cell != "C"]
+    return [(start, end, _CELLS.get(cell, cell)) for end, cell in zip(ends, cells) if cell != "C"]  # noqa: B905  (Python 3.9)
 
 
 def _from_json(lines: Iterable[str]) -> ImexReport:

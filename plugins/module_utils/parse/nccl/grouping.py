@@ -6,7 +6,7 @@
 
 A run is begun by a line that comes too early for the run that it would continue: a header after a footer, a device list
 after an error. Copies of the program that print into each other (a binary without MPI) stay one run with several
-processes, because nobody can tell their rows apart. Where a launcher labels each line, each label is followed on its own.
+processes, because nobody can tell their rows apart. Where a launcher labels lines, each label is followed by itself.
 """
 
 from __future__ import annotations
@@ -97,8 +97,12 @@ def _launched(run: Run) -> bool:
 
 
 def _too_early(run: Run, phase: int) -> bool:
-    if run.closed or (run.site is not None and phase < Phase.ROWS):
+    if run.closed:
         return phase != Phase.CONCLUDED
+    if run.site is not None and phase < Phase.ROWS:
+        # Ranks that failed may be heard before the device list of the same run has ended.
+        listing = phase == Phase.RANKS and run.phase == Phase.RANKS
+        return run.phase == Phase.NOTHING or (phase <= run.phase and not listing)
     if run.phase >= Phase.ROWS and run.count(Phase.AVERAGE) == 0:
         return phase < Phase.HEADER or (phase == Phase.HEADER and run.count(Phase.HEADER) >= run.processes)
     return False

@@ -24,6 +24,11 @@ class Point:
     busbw_out_of_place: Optional[float]
     busbw_in_place: Optional[float]
 
+    @property
+    def busbw(self) -> Optional[float]:
+        """Out of place counts for every collective; in place does not for alltoall and sendrecv."""
+        return self.busbw_in_place if self.busbw_out_of_place is None else self.busbw_out_of_place
+
 
 @dataclass(frozen=True)
 class RunReport:

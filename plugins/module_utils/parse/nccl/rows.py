@@ -67,18 +67,20 @@ def drop_timestamp(tokens: List[str]) -> List[str]:
 
 def shape_of(tokens: Sequence[str], header: Optional[Header]) -> Optional[Shape]:
     """The only shape that the row can have, or None."""
-    width = _GROUP_PER_ITERATION if header and header.per_iteration else _GROUP
-    names = header.middle if header else ("redop", "root")
-    widths = (_GROUP,) if header and not header.per_iteration else (width, _GROUP_PER_ITERATION)
+    if header is None:
+        names: Tuple[str, ...] = ("redop", "root")
+        widths: Tuple[int, ...] = (_GROUP, _GROUP_PER_ITERATION)
+    else:
+        names, widths = header.middle, ((_GROUP_PER_ITERATION,) if header.per_iteration else (_GROUP,))
     for group_width in widths:
         for groups in (2, 1):
             shape = Shape(len(tokens) - 3 - groups * group_width, groups, group_width, len(tokens))
-            if 0 <= shape.middle <= len(names) and _fits(tokens, shape, names):
+            if 0 <= shape.middle <= len(names) and _fits(tokens, shape, names, header is None):
                 return shape
     return None
 
 
-def _fits(tokens: Sequence[str], shape: Shape, names: Sequence[str]) -> bool:
+def _fits(tokens: Sequence[str], shape: Shape, names: Sequence[str], no_header: bool) -> bool:
     for group in range(shape.groups):
         start = 3 + shape.middle + group * shape.width
         time, algbw, busbw, wrong = tokens[start : start + _GROUP]
@@ -88,9 +90,10 @@ def _fits(tokens: Sequence[str], shape: Shape, names: Sequence[str]) -> bool:
     if len(middle) == len(names) == 2:
         return _WORD.match(middle[0]) is not None and _ROOT.match(middle[1]) is not None
     if len(middle) == 1 and len(names) == 2:
-        # The operation is left blank in some versions. Without a header a lone word may also be L2's only column.
-        return _ROOT.match(middle[0]) is not None or (_WORD.match(middle[0]) is not None and "e" in tokens[-1])
-    return all((_WORD if name == "redop" else _ROOT).match(cell) for name, cell in zip(names, middle))  # noqa: B905  (Python 3.9)
+        # The operation is left blank in some versions; without a header a lone word may be L2's only column.
+        return _ROOT.match(middle[0]) is not None or (no_header and _WORD.match(middle[0]) is not None)
+    kinds = [_WORD if name == "redop" else _ROOT for name in names[: len(middle)]]
+    return all(kind.match(middle[position]) for position, kind in enumerate(kinds))
 
 
 def read_row(tokens: Sequence[str], shape: Shape) -> Row:

@@ -177,9 +177,12 @@ class LogReader:
 
     def _unknown_line(self, line: str, ended: bool) -> None:
         self._event(self._comments.notices.feed(line))
-        current = self._runs.current
-        if not ended and current is not None and current.layout.header is not None and _CUT_ROW.match(line):
-            self._run_at(Phase.ROWS).damage()
+        run = self._runs.current
+        if ended or run is None or (run.layout.header is None and not run.figures.rows):
+            return
+        prefix = self._prefixes.last
+        if _CUT_ROW.match(line[len(prefix) :] if line.startswith(prefix) else line):
+            run.damage()
 
     def _event(self, event: Optional[Event]) -> None:
         if event is None:

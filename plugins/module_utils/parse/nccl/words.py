@@ -50,7 +50,8 @@ KNOWN = re.compile(
     | \d+\s+\d+\s+(?:%s)\b
     | (?:-?[\d.]+(?:e[+-]?\d+)?|N/A)(?:\s+(?:-?[\d.]+(?:e[+-]?\d+)?|N/A)){2,}\s*$       # the rest of a torn row
     | (?:Out\ of\ bounds\ values|Avg\ bus\ bandwidth)\s*:
-    | nThread\s+\d+\s+nGpus\s | Using\ devices | Rank\s+\d+\s | Collective\ test\ | nccl-tests\ version\ | rccl-tests:
+    | nThread\s+\d+\s+nGpus\s | Using\ devices | Rank\s+\d+\s | Collective\ test\b
+    | nccl-tests\ version\ | rccl-tests:
     | size\s+count\s+type\s | bytes\s+N\s+type\s | out-of-place\b | in-place\b | \(B\)\s+\(elements\)
     | NCCL\ version\ | NCCL\ Tests\ compiled
     | (?:[\w.-]+:\s)?(?:Test\s)?(?:NCCL|CUDA)\ failure\ | [\w.-]+:\ Test\ timeout\ \( | \.\.\ \S+\s(?:pid\s\d+)?

@@ -21,8 +21,9 @@ _FABRIC = re.compile(r"(\s*)Fabric\s*$")
 _SECTION = re.compile(r"(\s*)[A-Z][\w ()/.-]*$")
 
 FABRIC_LINE = (
-    r"\s*(?:GPU [0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:|Fabric\s*$|Health\s*$|(?:State|Status|CliqueId|ClusterUUID|Bandwidth|Summary"
-    r"|Route Recovery in progress|Route Unhealthy|Access Timeout Recovery|Incorrect Configuration|Processes|Attached GPUs)\s*:)"
+    r"\s*(?:GPU [0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:|Fabric\s*$|Health\s*$"
+    r"|(?:State|Status|CliqueId|ClusterUUID|Bandwidth|Summary|Route Recovery in progress|Route Unhealthy"
+    r"|Access Timeout Recovery|Incorrect Configuration|Processes|Attached GPUs)\s*:)"
 )
 
 _HEALTH = {

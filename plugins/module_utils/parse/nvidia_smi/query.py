@@ -2,7 +2,7 @@
 # Copyright: (c) 2026, The gpufleet authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``nvidia-smi --query-gpu=... --format=csv``: one line a GPU, units in the header and, without ``nounits``, in the cells."""
+"""``nvidia-smi --query-gpu=... --format=csv``: one line a GPU; units in the header and, unless ``nounits``, in cells."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ class QueryText:
         if len(cells) != len(self._columns):
             self._damaged += 1
             return
-        row = {key: _value(key, cell, unit) for (key, unit), cell in zip(self._columns, cells)}
+        pairs = zip(self._columns, cells)  # noqa: B905  (Python 3.9)
+        row = {key: _value(key, cell, unit) for (key, unit), cell in pairs}
         name = "GPU %s" % row.get("index", len(self._gpus))
         if "[GPU is lost]" in cells:
             self._lost.append(name)

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional, Tuple
 
-__all__ = ["TopologyReport", "TopologyText", "reading"]
+__all__ = ["TOPOLOGY_LINE", "TopologyReport", "TopologyText", "reading"]
 
 # From near to far.
 _NEAR_TO_FAR = ("PIX", "PXB", "PHB", "NODE", "SYS")
@@ -22,7 +22,10 @@ _HEADER_NAME = re.compile(r"GPU NUMA ID|(?:CPU|NUMA) Affinity|GPU\d+|NIC\d+|[a-z
 _DEVICE = re.compile(r"(?:GPU\d+|NIC\d+|[a-z]\w*_\w+)$")
 _LEGEND = re.compile(r"\s*(NIC\d+): (\S+)")
 
-TOPOLOGY_LINE = r"\s*(?:GPU\d+\s+(?:GPU|NIC|[a-z]\w*_\d|CPU Affinity)|(?:GPU\d+|NIC\d+|mlx\w+|[a-z]+\d*_\d+)\s+(?:X|NV\d+|PIX|PXB|PHB|NODE|SYS)\s|NIC\d+: \S|GPU\d+\s+CPU)"
+TOPOLOGY_LINE = (
+    r"\s*(?:GPU\d+\s+(?:GPU|NIC|[a-z]\w*_\d|CPU)|(?:GPU\d+|NIC\d+|[a-z]\w*_\w+)\s+(?:X|NV\d+|PIX|PXB|PHB|NODE|SYS)\s"
+    r"|NIC\d+: \S)"
+)
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class TopologyText:
         while cells and cells[0] == "":
             cells.pop(0)
         if cells and _DEVICE.match(cells[0]):
-            self.rows[cells[0]] = dict(zip(self.columns, cells[1:]))
+            self.rows[cells[0]] = dict(zip(self.columns, cells[1:]))  # noqa: B905  (Python 3.9)
 
     def report(self) -> TopologyReport:
         devices = [name for name in self.columns if _DEVICE.match(name)]

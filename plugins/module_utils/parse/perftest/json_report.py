@@ -16,8 +16,8 @@ from typing import Any, Dict, Iterable, List, Optional
 from ...errors import ParseError
 from ..text import Prefixes, clean, number
 from .report import TOOL, PerftestReport, PerftestRow, Setup
-from .stream import test_name
 from .table import infer_unit
+from .words import test_name
 
 __all__ = ["read_json_report"]
 
