@@ -66,8 +66,8 @@ KNOWN = re.compile(
 
 # NCCL WARN lines that a healthy run prints too.
 NOT_A_CAUSE = re.compile(
-    r"Failed to open libibverbs|NET/Plugin|[Nn]o plugin|TUNER/Plugin|PROFILER/Plugin|Missing .*iommu|NUMA auto balancing"
-    r"|Linux kernel is older|Call to ibv_reg_dmabuf_mr|GDRCopy|MSCCL"
+    r"Failed to open libibverbs|NET/Plugin|[Nn]o plugin|TUNER/Plugin|PROFILER/Plugin|Missing .*iommu"
+    r"|NUMA auto balancing|Linux kernel is older|Call to ibv_reg_dmabuf_mr|GDRCopy|MSCCL"
 )
 
 # What an NCCL WARN line means, where its own words do not say it. A real line stands above each.

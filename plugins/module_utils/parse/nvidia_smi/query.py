@@ -2,7 +2,7 @@
 # Copyright: (c) 2026, The gpufleet authors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``nvidia-smi --query-gpu=... --format=csv``: one line a GPU; units in the header and, unless ``nounits``, in cells."""
+"""``nvidia-smi --query-gpu=... --format=csv``: a line for each GPU; units in header and cells."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def read_row(tokens: Sequence[str], columns: Columns) -> Optional[PerftestRow]:
     if len(tokens) != len(columns.names):
         return None
     values: Dict[str, Any] = {}
-    for name, token in zip(columns.names, tokens):
+    for name, token in zip(columns.names, tokens):  # noqa: B905  (Python 3.9)
         value = number(token)
         if value is None:
             return None
