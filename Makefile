@@ -83,7 +83,7 @@ scale: packages ## 200 hosts in network namespaces, the browser's view of the re
 
 .PHONY: bench
 bench: bootstrap ## benchmarks; each prints a ratio to a named peer in the same run
-	@for bench in tests/bench/*.py; do python $$bench; done
+	@for bench in gce_inventory parsers path_mtu; do python -m tests.bench.$$bench || exit 1; done
 
 .PHONY: clean
 clean: ## stop the lab, remove what was built here (not the cache outside)
