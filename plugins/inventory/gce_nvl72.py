@@ -215,10 +215,14 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         self._read_options(path)
         if not self.get_option("fatal"):
             constants.INVENTORY_ANY_UNPARSED_IS_FAILED = unparsed_is_failed
+        with _collector_paused():
+            self._fill(path, use_cache=cache)
+        constants.INVENTORY_ANY_UNPARSED_IS_FAILED = unparsed_is_failed
+
+    def _fill(self, path: str, *, use_cache: bool) -> None:
         try:
-            with _collector_paused():
-                answer = self._answer(use_cache=cache)
-                machines = read_machines(answer, self._naming(), tuple(self.get_option("statuses")))
+            answer = self._answer(use_cache=use_cache)
+            machines = read_machines(answer, self._naming(), tuple(self.get_option("statuses")))
         except ClusterError as exc:
             raise AnsibleParserError(f"{path}: {exc}") from exc
         if not machines and not self.get_option("allow_empty"):
@@ -229,7 +233,6 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         self._warn(answer)
         self._add(machines)
         self.inventory.set_variable("all", "gce_inventory_missing", answer.missing)
-        constants.INVENTORY_ANY_UNPARSED_IS_FAILED = unparsed_is_failed
 
     def _read_options(self, path: str) -> None:
         """``_read_config_data`` without its cache plugins: an option "cache" of one's own is taken for theirs."""

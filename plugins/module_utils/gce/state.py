@@ -13,7 +13,7 @@ from ..errors import ConfigError
 from .client import Compute, below_v1
 from .errors import ApiError
 
-__all__ = ["Manner", "Outcome", "Wanted", "bring", "differences", "resolve"]
+__all__ = ["Manner", "Outcome", "Wanted", "bring", "differences", "resolve", "same"]
 
 Json = Dict[str, Any]
 
@@ -83,7 +83,7 @@ def bring(compute: Compute, wanted: Wanted, present: bool, manner: Manner) -> Ou
 def differences(wanted: Wanted, current: Mapping[str, Any]) -> List[str]:
     """The keys of the wanted body whose value is another one now."""
     keys = (key for key in wanted.body if key not in wanted.only_at_creation)
-    return [key for key in keys if not _same(wanted.body[key], current.get(key))]
+    return [key for key in keys if not same(wanted.body[key], current.get(key))]
 
 
 def resolve(reference: str, project: str, collection: str) -> str:
@@ -135,10 +135,10 @@ def _run(compute: Compute, manner: Manner, method: str, path: str, body: Optiona
     compute.wait(operation, manner.wait_timeout, manner.poll_interval)
 
 
-def _same(wanted: Any, current: Any) -> bool:
+def same(wanted: Any, current: Any) -> bool:
     """Equal for Compute: a part of a larger object, URLs of any length, numbers as text, lists in any order."""
     if isinstance(wanted, dict):
-        return isinstance(current, dict) and all(_same(value, current.get(key)) for key, value in wanted.items())
+        return isinstance(current, dict) and all(same(value, current.get(key)) for key, value in wanted.items())
     if isinstance(wanted, list):
         if not wanted and not current:
             return True
@@ -152,7 +152,7 @@ def _paired(wanted: List[Any], current: List[Any]) -> bool:
     """Whether each wanted item has a current one of its own."""
     left = list(current)
     for item in wanted:
-        match = next((index for index, other in enumerate(left) if _same(item, other)), None)
+        match = next((index for index, other in enumerate(left) if same(item, other)), None)
         if match is None:
             return False
         del left[match]

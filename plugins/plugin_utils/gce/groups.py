@@ -58,7 +58,7 @@ class GroupNames:
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
         values: dict[str, set[tuple[str, str]]] = {}
-        for pair in pairs:
+        for pair in set(pairs):
             values.setdefault(_plain(pair), set()).add(pair)
         clashes = {name: sorted(found) for name, found in values.items() if len(found) > 1}
         self.names = {pair: name for name, found in values.items() for pair in found}

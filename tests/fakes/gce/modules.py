@@ -10,8 +10,11 @@ import pytest
 from ansible.module_utils.common.warnings import _global_warnings
 from ansible.module_utils.testing import patch_module_args
 
+from . import schema
 from .scenario import PROJECT
 from .server import FakeCompute
+
+schema.load()  # once, and not within the time limit of the first request
 
 
 def run_module(

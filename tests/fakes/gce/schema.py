@@ -6,6 +6,8 @@ are taken as they come.
 
 from __future__ import annotations
 
+import functools
+import importlib
 import importlib.util
 from typing import Any
 
@@ -32,15 +34,21 @@ _MESSAGES = {
 }
 
 
+@functools.cache
+def load() -> tuple[Any, Any] | None:
+    """Google's messages and their JSON reader, where they are installed."""
+    if not importlib.util.find_spec("google.cloud.compute_v1"):
+        return None
+    return importlib.import_module("google.cloud.compute_v1"), importlib.import_module("google.protobuf.json_format")
+
+
 def unknown_field(kind: str, body: Any) -> str:
     """The reason why ``body`` is no message of that kind, or ''. ``kind`` is a collection or a verb."""
-    name = _MESSAGES.get(kind)
-    if not name or body is None or not importlib.util.find_spec("google.cloud.compute_v1"):
+    name, loaded = _MESSAGES.get(kind), load()
+    if not name or body is None or not loaded:
         return ""
-    from google.cloud import compute_v1  # noqa: PLC0415 - slow, and not needed for reading
-    from google.protobuf import json_format  # noqa: PLC0415
-
-    message = getattr(compute_v1, name)
+    messages, json_format = loaded
+    message = getattr(messages, name)
     try:
         json_format.ParseDict(body, message.pb(message()))
     except json_format.ParseError as exc:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import threading
 from collections.abc import Callable
@@ -185,9 +186,12 @@ class FakeCompute:
     def _bulk_insert(self, path: str, body: Resource) -> Resource:
         properties = body["instanceProperties"]
         machine = f"{path.split('/', 2)[2].rsplit('/', 1)[0]}/machineTypes/{properties['machineType']}"
+        region = path.split("/")[3].rsplit("-", 1)[0]
+        policies = [f"regions/{region}/resourcePolicies/{policy}" for policy in properties.get("resourcePolicies", [])]
+        properties = {**properties, "machineType": machine, "resourcePolicies": policies}
         last: Resource = {}
         for name in body["perInstanceProperties"]:
-            last = instances.insert(self.store, f"{path}/{name}", {**properties, "machineType": machine, "name": name})
+            last = instances.insert(self.store, f"{path}/{name}", {**copy.deepcopy(properties), "name": name})
         return last
 
 
