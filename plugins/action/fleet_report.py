@@ -27,6 +27,7 @@ SPEC = {
     "started": {"type": "str", "required": True},
     "checks": {"type": "list", "elements": "dict", "options": CHECK, "required": True},
     "groups": {"type": "list", "elements": "str", "default": ["control_plane", "workers"]},
+    "hosts": {"type": "list", "elements": "str"},
     "directory": {"type": "str", "default": "reports"},
     "formats": {"type": "list", "elements": "str", "choices": list(FORMATS), "default": list(FORMATS)},
 }
@@ -41,7 +42,7 @@ class ActionModule(ActionBase):
         variables = task_vars or {}
         _, params = self.validate_argument_spec(SPEC)
         checks = [Check(**check) for check in params["checks"]]
-        hosts = _hosts(variables, params["groups"], checks)
+        hosts = _hosts(variables, params, checks)
         seen = {name for host in hosts for name in host.results}
         selected = collect.selected_checks(checks, variables["ansible_run_tags"], variables["ansible_skip_tags"], seen)
         if not selected:
@@ -70,19 +71,21 @@ class ActionModule(ActionBase):
         )
 
 
-def _hosts(variables: Mapping[str, Any], groups: Iterable[str], checks: Iterable[Check]) -> list[collect.HostInput]:
-    """Every host of the fleet's groups, dead or alive. Only the checks' variables are read."""
-    names = {name for group in groups for name in variables["groups"].get(group, ())}
-    limited, alive = set(variables["ansible_play_hosts_all"]), set(variables["ansible_play_hosts"])
+def _hosts(variables: Mapping[str, Any], params: Mapping[str, Any], checks: Iterable[Check]) -> list[collect.HostInput]:
+    """Every host of the fleet, dead or alive. Only the checks' variables are read."""
+    fleet = {name for group in params["groups"] for name in variables["groups"].get(group, ())}
+    asked = fleet if params["hosts"] is None else set(params["hosts"])
+    selected = asked & set(variables["ansible_play_hosts_all"])
+    alive = set(variables["ansible_play_hosts"])
     return [
         collect.HostInput(
             name=name,
             groups=tuple(variables["hostvars"][name]["group_names"]),
-            selected=name in limited,
+            selected=name in selected,
             dropped=name not in alive,
             results=_results(variables["hostvars"][name], checks),
         )
-        for name in names
+        for name in fleet | asked
     ]
 
 

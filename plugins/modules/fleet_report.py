@@ -11,13 +11,13 @@ module: fleet_report
 short_description: Report what the checks of a run found, over the whole fleet
 version_added: 0.1.0
 description:
-  - Reads the registered results of all hosts of O(groups), also of hosts that could not be reached or failed earlier in
+  - Reads the registered results of all hosts of the fleet, also of hosts that could not be reached or failed earlier in
     the run, and writes a report on the controller. Then fails if the verdict does not pass.
   - The verdict is the worst finding. OK and WARN pass, UNKNOWN and FAIL do not. A host without a result of this run is
     UNKNOWN, and so is a result that cannot be read. A check that does not apply to a host has no finding.
   - Which checks are expected follows from C(--tags) and C(--skip-tags). If none is, nothing is written and the task is
     skipped. Use it with C(run_once).
-  - Hosts outside C(--limit) are listed as not selected.
+  - Hosts of the fleet outside O(hosts) or C(--limit) are listed as not selected.
 author: [The gpufleet authors (@gpufleet)]
 attributes:
   check_mode:
@@ -57,10 +57,17 @@ options:
         type: str
         required: true
   groups:
-    description: Groups whose hosts must answer.
+    description: Groups that make up the fleet. All their hosts are listed.
     type: list
     elements: str
     default: [control_plane, workers]
+  hosts:
+    description:
+      - Hosts that were asked, so those that must answer unless C(--limit) leaves them out. Others are listed as not
+        selected.
+      - Without it, all hosts of O(groups).
+    type: list
+    elements: str
   directory:
     description:
       - Directory on the controller. The report is written to C(<inventory>/<run id>) below it, and the link

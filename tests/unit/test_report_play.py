@@ -38,7 +38,7 @@ PLAYBOOK = """
       register: fleet_run
       run_once: true
 
-- hosts: control_plane,workers
+- hosts: "{{ fleet_hosts | default('control_plane:workers') }}"
   gather_facts: false
   ignore_unreachable: true
   tasks:
@@ -128,6 +128,19 @@ def test_a_limited_run_in_check_mode_passes_and_says_so(tmp_path: Path) -> None:
     assert (code, found["passed"], found["run"]["check_mode"]) == (0, True, True)
     assert set(verdicts(found).values()) == {("measured", "OK"), ("not_selected", None)}
     assert "Verdict OK (check mode). Checks: mtu. Hosts: 1 OK, 3 NOT SELECTED." in output
+
+
+def test_hosts_that_were_not_asked_are_not_selected(tmp_path: Path) -> None:
+    code, output, found = play(tmp_path, "--tags", "mtu_check", "-e", "fleet_hosts=cp-1:switch")
+    assert found is not None, output
+    assert {name: host["state"] for name, host in found["hosts"].items()} == {
+        "cp-1": "measured",
+        "switch": "measured",
+        "worker-1": "not_selected",
+        "worker-2": "not_selected",
+        "worker-3": "not_selected",
+    }
+    assert (code, found["verdict"]) == (0, "OK")
 
 
 def test_the_only_selected_host_is_off(tmp_path: Path) -> None:
