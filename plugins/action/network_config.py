@@ -31,7 +31,7 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         super().run(tmp, task_vars)
-        result = self._module({}, task_vars)
+        result = self._begin(task_vars)
         if result.get("failed") or result.get("state") != "pending":
             return result
         timeout = int(self._task.args.get("confirm_timeout", 60))
@@ -41,6 +41,15 @@ class ActionModule(ActionBase):
         if outcome["state"] != "confirmed":
             result.update(failed=True, differences=outcome.get("differences", []), msg=_failure(outcome, timeout))
         return result
+
+    def _begin(self, task_vars: dict[str, Any] | None) -> dict[str, Any]:
+        """A connection that broke may have broken after the change began: asked again, the module finds it."""
+        try:
+            return self._module({}, task_vars)
+        except AnsibleConnectionFailure as exc:
+            self._display.vv(f"network_config: asking once more: {exc}", host=self._host_name(task_vars))
+            self._new_connection()
+            return self._module({}, task_vars)
 
     def _module(self, extra: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         return self._execute_module(

@@ -19,8 +19,6 @@ from ansible_collections.gpufleet.cluster.plugins.module_utils.runner import (
     SubprocessRunner,
 )
 
-GENERATORS = (("netplan", "generate", "--root-dir"), ("netplan", "get", "--root-dir"), ("netplan", "set", "--root-dir"))
-
 
 def live_json(plan: Plan) -> dict[str, Any]:
     """What ``ip -j -N`` prints on a host where the plan is in effect."""
@@ -48,7 +46,7 @@ _answers: dict[tuple[Any, ...], tuple[CommandResult, dict[str, str]]] = {}
 def _netplan(argv: Sequence[str], scratch: Path) -> CommandResult:
     """The real netplan, but each question is asked only once: hundreds of runs of a test ask the same few."""
     before = _tree(scratch)
-    question = (*argv[:3], *argv[4:], *before.items())
+    question = (*(word for word in argv if word != str(scratch)), *before.items())
     if question not in _answers:
         done = SubprocessRunner().run(argv)
         _answers[question] = (done, _tree(scratch))
@@ -97,8 +95,8 @@ class FakeNode:
         self._remember({**self.recall(), "live": live})
 
     def run(self, argv: Sequence[str], timeout: float | None = None, stdin: str | None = None) -> CommandResult:
-        if tuple(argv[:3]) in GENERATORS:
-            return _netplan(argv, Path(argv[3]))
+        if "--root-dir" in argv:
+            return _netplan(argv, Path(argv[argv.index("--root-dir") + 1]))
         memory = self.recall()
         memory["calls"].append(list(argv))
         answer = self._answer(list(argv), memory)

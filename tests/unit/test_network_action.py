@@ -61,6 +61,17 @@ def test_confirmed_over_a_new_connection(clock: list[float]) -> None:
     assert asked == ["configure"] + ["reset", "confirm"] * 4
 
 
+def test_connection_that_breaks_once_is_tried_again(clock: list[float]) -> None:
+    result, asked = run([GONE, PENDING, CONFIRMED])
+    assert result["state"] == "confirmed"
+    assert asked == ["configure", "reset", "configure", "reset", "confirm"]
+
+
+def test_host_that_is_not_there_is_unreachable(clock: list[float]) -> None:
+    with pytest.raises(AnsibleConnectionFailure):
+        run([GONE])
+
+
 def test_node_restored_itself(clock: list[float]) -> None:
     result, _asked = run([PENDING, *[GONE] * 30, RESTORED])
     assert (result["failed"], result["state"]) == (True, "restored")

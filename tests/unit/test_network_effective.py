@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.gpufleet.cluster.plugins.module_utils.errors import ConfigError
 from ansible_collections.gpufleet.cluster.plugins.module_utils.network.effective import (
+    TAKEN_OVER,
     Conflict,
     Generator,
     netplan_conflicts,
@@ -47,7 +48,7 @@ NETPLAN = [
         "parameters of our bond",
         HEAD + "  bonds:\n    bond0:\n      parameters: {up-delay: 200}\n",
         [("bonds parameters", "bond0", (), ("200ms",))],
-        None,
+        TAKEN_OVER,
     ),
 ]
 
@@ -75,7 +76,7 @@ def test_dhcp_by_a_name_of_today_is_named_and_taken_over(tmp_path: Path) -> None
     assert "/etc/netplan/50-cloud-init.yaml: addresses of mgmt: nothing (the plan: 10.0.1.11/24)" in found
     arguments = (Generator(SubprocessRunner()), netplan_files(PLAN), {"/etc/netplan/50-cloud-init.yaml": text})
     changes = without_conflicts(*arguments, str(tmp_path), SUBJECTS)
-    assert changes == {"/etc/netplan/50-cloud-init.yaml": None}
+    assert changes == {"/etc/netplan/50-cloud-init.yaml": TAKEN_OVER}
 
 
 def test_unit_of_networkd_that_netplan_did_not_make(tmp_path: Path) -> None:

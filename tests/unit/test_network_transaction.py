@@ -18,6 +18,7 @@ from ansible_collections.gpufleet.cluster.plugins.module_utils.errors import Clu
 from ansible_collections.gpufleet.cluster.plugins.module_utils.network import agent, configure, transaction
 from ansible_collections.gpufleet.cluster.plugins.module_utils.network.agent import Store
 from ansible_collections.gpufleet.cluster.plugins.module_utils.network.configure import Options, Result
+from ansible_collections.gpufleet.cluster.plugins.module_utils.network.effective import TAKEN_OVER
 from ansible_collections.gpufleet.cluster.plugins.module_utils.network.plan import resolve_plan
 from ansible_collections.gpufleet.cluster.plugins.module_utils.network.render_keyfile import render_keyfiles
 from ansible_collections.gpufleet.cluster.plugins.module_utils.network.render_netplan import (
@@ -105,7 +106,7 @@ def files(node: FakeNode) -> dict[str, str]:
 
 
 def wanted(raw: list[dict[str, Any]] = EXAMPLE) -> dict[str, str]:
-    return render_netplan(networks(raw), HOST)
+    return {LAB_FILE: TAKEN_OVER, **render_netplan(networks(raw), HOST)}
 
 
 BEFORE = {LAB_FILE: LAB}
@@ -129,7 +130,7 @@ def test_check_mode_shows_files_and_changes_nothing(node: FakeNode) -> None:
     result = configure.configure(options(node, check_mode=True), node)
     assert (result.state, result.changed, result.files) == ("planned", True, (LAB_FILE, NETPLAN_FILE))
     shown = {entry["after_header"]: (entry["before"], entry["after"]) for entry in result.diff}
-    assert shown[LAB_FILE] == (LAB, "")
+    assert shown[LAB_FILE] == (LAB, TAKEN_OVER)
     assert shown[NETPLAN_FILE] == ("", wanted()[NETPLAN_FILE])
     assert "mgmt: there is no such device" in shown["live state"][0]
     assert (files(node), node.recall()["timers"]) == (BEFORE, {})

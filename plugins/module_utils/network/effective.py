@@ -37,6 +37,14 @@ __all__ = [
 NETPLAN_DIRECTORIES = ("lib/netplan", "etc/netplan", "run/netplan")
 UNIT_DIRECTORIES = ("usr/lib/systemd/network", "run/systemd/network", "etc/systemd/network")
 _PREFIX = "10-netplan-"
+# What `netplan generate` starts. Asked directly it answers at once, where netplan itself loads Python for seconds on a
+# small machine; netplan is asked again, for its words, when this refuses, or does not work in this way.
+_GENERATORS = ("/usr/libexec/netplan/generate", "/usr/lib/netplan/generate")
+TAKEN_OVER = """\
+# The role node_network took over what stood here; the old file is kept in /var/lib/gpufleet/network.
+network:
+  version: 2
+"""
 # Units of systemd itself for containers and virtual machines: they match by a Kind or Type that no port here has.
 _VENDOR_UNIT = re.compile(r"^(?:7\d|8\d|99)-.*$")
 # What a person finds in a netplan file behind a key of a unit.
@@ -119,13 +127,20 @@ class Generator:
         scratch = tempfile.mkdtemp(prefix="gpufleet-network-")
         try:
             _write(scratch, files)
+            folder = os.path.join(scratch, "run/systemd/network")
+            program = next((path for path in _GENERATORS if os.path.exists(path)), None)
+            if (
+                program
+                and self.runner.run([program, "--root-dir", scratch], timeout=60).rc == 0
+                and os.path.isdir(folder)
+            ):
+                return _read_units(folder)
             done = self.runner.run(["netplan", "generate", "--root-dir", scratch], timeout=60)
             if done.missing:
                 raise ConfigError("netplan is not installed: install the package netplan.io, or use NetworkManager")
             if done.rc != 0:
                 words = (done.stderr or done.stdout).replace(scratch, "").strip()
                 raise ConfigError("netplan refuses the new configuration, nothing was changed: %s" % words)
-            folder = os.path.join(scratch, "run/systemd/network")
             return _read_units(folder) if os.path.isdir(folder) else {}
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -270,7 +285,7 @@ def without_conflicts(
     return changes
 
 
-def _stripped(generator: Generator, path: str, text: str, subjects: Sequence[Subject]) -> Optional[str]:
+def _stripped(generator: Generator, path: str, text: str, subjects: Sequence[Subject]) -> str:
     units = generator.units({path: text})
     ids = {
         name[len(_PREFIX) :].rsplit(".", 1)[0]
@@ -308,10 +323,13 @@ def _definitions(listing: str) -> List[Tuple[str, str]]:
     return found
 
 
-def _remaining(path: str) -> Optional[str]:
-    """None when no definition is left: netplan removes the file, or leaves only its version in it."""
-    if not os.path.exists(path):
-        return None
-    with open(path, encoding="utf-8") as stream:
-        text = stream.read()
-    return text if re.search(r"^ {4}\S", text, re.MULTILINE) else None
+def _remaining(path: str) -> str:
+    """netplan removes a file, or leaves only its version in it, when no definition is left.
+
+    The file stays, without a definition: what makes it when it is missing (cloud-init and the like) leaves it alone.
+    """
+    text = ""
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as stream:
+            text = stream.read()
+    return text if re.search(r"^ {4}\S", text, re.MULTILINE) else TAKEN_OVER
