@@ -51,6 +51,29 @@ ZRAM = "[zram0]\nzram-size = ram / 2\n"
 SWAPS = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
 
 
+GPT_FILE = "/run/systemd/generator.late/dev-vdb3.swap"
+
+
+@pytest.mark.parametrize(
+    ("files", "units"),
+    [
+        pytest.param({GPT_FILE: GPT_UNIT}, (), id="nobody-wants-it"),
+        pytest.param(
+            {GPT_FILE: GPT_UNIT, "/run/systemd/generator.late/swap.target.wants/dev-vdb3.swap": "-> ../dev-vdb3.swap"},
+            (),
+            id="only-the-masked-target-wants-it",
+        ),
+        pytest.param(
+            {GPT_FILE: GPT_UNIT, f"{UNITS}/multi-user.target.wants/dev-vdb3.swap": "-> /dev/vdb3"},
+            ("dev-vdb3.swap",),
+            id="another-target-wants-it",
+        ),
+    ],
+)
+def test_a_partition_found_at_a_later_boot(tmp_path: Path, files: dict[str, str], units: tuple[str, ...]) -> None:
+    assert read_swap(host_root(tmp_path, {**files, **MASKED_TARGET})) == SwapState(units=units)
+
+
 @pytest.mark.parametrize(
     ("files", "before", "after"),
     [

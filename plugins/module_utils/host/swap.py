@@ -33,12 +33,10 @@ MARK = "# gpufleet, swap is off: "
 TARGET = "swap.target"
 UNIT_DIRECTORY = "/etc/systemd/system"
 # systemd.unit(5), "unit file load path", without the ones for single runs.
+_GENERATED = ("/run/systemd/generator.early", "/run/systemd/generator", "/run/systemd/generator.late")
 _UNIT_DIRECTORIES = (
     UNIT_DIRECTORY,
     "/run/systemd/system",
-    "/run/systemd/generator.early",
-    "/run/systemd/generator",
-    "/run/systemd/generator.late",
     "/usr/local/lib/systemd/system",
     "/usr/lib/systemd/system",
     "/lib/systemd/system",
@@ -111,12 +109,37 @@ def read_swap(root: Root) -> SwapState:
 def _swap_units(root: Root) -> List[str]:
     names = {TARGET}
     for directory in _UNIT_DIRECTORIES:
-        for name in root.names(directory, ".swap"):
-            # Made of fstab at boot: gone with the line.
-            if "SourcePath=/etc/fstab" not in (root.read("%s/%s" % (directory, name)) or ""):
-                names.add(name)
+        names.update(root.names(directory, ".swap"))
         names.update(name for name in _SWAP_SERVICES if root.exists("%s/%s" % (directory, name)))
-    return sorted(names)
+    return sorted(names.union(_generated_units(root)))
+
+
+def _generated_units(root: Root) -> List[str]:
+    """What generators made at this boot. Names can change from boot to boot, so they count only if they can be started.
+
+    gpt-auto makes its unit once fstab has no swap any more: then swap.target is masked already, and nothing wants it.
+    """
+    target_is_masked = root.is_masked("%s/%s" % (UNIT_DIRECTORY, TARGET))
+    wanted = {name for path in _wants(root) for name in root.names(path, ".swap")}
+    found = []
+    for directory in _GENERATED:
+        for name in root.names(directory, ".swap"):
+            # Made of fstab: gone with the line.
+            of_fstab = "SourcePath=/etc/fstab" in (root.read("%s/%s" % (directory, name)) or "")
+            if not of_fstab and (not target_is_masked or name in wanted):
+                found.append(name)
+    return found
+
+
+def _wants(root: Root) -> List[str]:
+    """Directories with what units want, but for swap.target's."""
+    return [
+        "%s/%s" % (directory, name)
+        for directory in _GENERATED + _UNIT_DIRECTORIES
+        for suffix in (".wants", ".requires", ".upholds")
+        for name in root.names(directory, suffix)
+        if not name.startswith(TARGET + ".")
+    ]
 
 
 def _zram_configs(root: Root) -> List[str]:
