@@ -88,7 +88,7 @@ class Lab:
         progress("machines are started, waiting for the switch")
         wait_for_switch(self.paths)
         progress("switch is ready, waiting for SSH on " + ", ".join(self.machines))
-        self._each(Machine.finish_start, progress, "answers SSH; its bare state is kept")
+        self._each(Machine.finish_start, progress, "answers SSH and can be used")
 
     def reset(self, progress: Progress) -> None:
         """Every fault healed, every node bare, whatever was done to it."""
