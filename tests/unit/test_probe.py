@@ -61,8 +61,8 @@ class Net:
             )
         delay = way.delay(len(way.sent))
         if size <= way.mtu and delay is not None:
-            for _ in range(way.copies):
-                self.arrive(delay, Answer(number, size, size <= way.fragments_above))
+            for copy in range(way.copies):
+                self.arrive(delay + copy * 0.1, Answer(number, size, size <= way.fragments_above))
         return 0
 
     def arrive(self, delay: float, event: Event) -> None:
@@ -104,6 +104,10 @@ def lost(*which: int) -> Callable[[int], float | None]:
         ),
         pytest.param(
             Way(mtu=1500), {}, "path_mtu", 1500, [9000] * 3 + [84, 1500] + [1501] * 3, id="black-hole"
+        ),
+        pytest.param(
+            Way(mtu=1500, copies=2), {}, "path_mtu", 1500, [9000] * 3 + [84, 1500] + [1501] * 3,
+            id="a-duplicate-settles-nothing",
         ),
         pytest.param(
             Way(mtu=1333, refusal=Refusal(0, "", "192.0.2.254", mtu=1333)), {}, "path_mtu", 1333,
@@ -161,6 +165,17 @@ def test_search_finds_every_size_in_few_questions(mtu: int) -> None:
         asked += 1
         search.answered(size) if size <= mtu else search.lost(size)
     assert (search.passed, asked <= 22) == (mtu, True)
+
+
+def test_a_late_answer_refutes_a_loss() -> None:
+    search = Search(9000, 84)
+    search.lost(9000)
+    search.answered(84)
+    search.lost(1500)
+    search.answered(1500)
+    while (size := search.next()) is not None:
+        search.answered(size) if size <= 4092 else search.lost(size)
+    assert search.passed == 4092
 
 
 def test_many_paths_one_of_each_fault() -> None:
