@@ -20,13 +20,13 @@ __all__ = ["Ibdev2netdevReport", "Mapping", "parse_ibdev2netdev", "reading"]
 
 TOOL = "ibdev2netdev"
 
-_SHORT = re.compile(r"\s*(\S+) port (\d+) ==> (\S*)\s*\((\w+)\s*\)\s*$")
+_SHORT = re.compile(r"\s*([\w.-]+) port (\d+) ==> (\S*)\s*\((\w+)\s*\)\s*$")
 # The description in the middle is free text with brackets of its own.
 _VERBOSE = re.compile(
     r"\s*([0-9a-f]+:[0-9a-f]+:[0-9a-f]+\.\d) (\S+) \((\S+?)(?: - (.*?))?\) .*fw (\S+) port (\d+) \((\w+)\s*\)"
     r" ==> (\S*)\s*\((\w+)\s*\)\s*$"
 )
-_KNOWN = re.compile(r"\s*(?:\S+ port \d+ ==> |[0-9a-f]+:[0-9a-f]+:[0-9a-f]+\.\d \S+ \(.* port \d+ )")
+_KNOWN = re.compile(r"\s*(?:[\w.-]+ port \d+ ==> |[0-9a-f]+:[0-9a-f]+:[0-9a-f]+\.\d \S+ \(.* port \d+ )")
 
 
 @dataclass(frozen=True)

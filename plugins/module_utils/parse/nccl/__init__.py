@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import Iterable, List
+from typing import Iterable
 
-from ..text import clean
+from ..document import opens_json
 from .json_report import read_json_report
 from .report import NcclReport, Point, RunReport, reading
 from .stream import LogReader
@@ -20,12 +20,6 @@ __all__ = ["NcclReport", "Point", "RunReport", "parse_nccl", "reading"]
 def parse_nccl(lines: Iterable[str]) -> NcclReport:
     """Raises ParseError when no line of it comes from NCCL tests."""
     rest = iter(lines)
-    head: List[str] = []
-    for line in rest:
-        head.append(line)
-        if clean(line).strip():
-            break
-    again = chain(head, rest)
-    if head and clean(head[-1]).lstrip().startswith("{"):
-        return read_json_report(again)
-    return LogReader().read(again)
+    first = next((line for line in rest if line.strip()), "")
+    again = chain([first], rest)
+    return read_json_report(again) if opens_json(first) else LogReader().read(again)

@@ -176,12 +176,13 @@ class LogReader:
             self._drop_torn()
 
     def _unknown_line(self, line: str, ended: bool) -> None:
-        self._event(self._comments.notices.feed(line))
+        prefix = self._prefixes.last
+        text = line[len(prefix) :] if line.startswith(prefix) else line
+        self._event(self._comments.notices.feed(text))
         run = self._runs.current
         if ended or run is None or (run.layout.header is None and not run.figures.rows):
             return
-        prefix = self._prefixes.last
-        if _CUT_ROW.match(line[len(prefix) :] if line.startswith(prefix) else line):
+        if _CUT_ROW.match(text):
             run.damage()
 
     def _event(self, event: Optional[Event]) -> None:

@@ -56,11 +56,17 @@ def parse_nvidia_smi(lines: Iterable[str]) -> NvidiaSmiReport:
             matrix.take(text)
         elif _FABRIC.match(text):
             if len(blocks.gpus) < _MOST_GPUS:
-                blocks.take(text, prefixes.label.partition(":")[2])
+                blocks.take(text, _host(prefixes.label))
         elif "," in text or text.strip():
             table = query.QueryText(text)
             row_prefixes = _row_prefixes(text)
     return _report(matrix, blocks, table)
+
+
+def _host(label: str) -> str:
+    """Labels of pdsh and the journal name hosts; those of launchers count processes."""
+    kind, _colon, name = label.partition(":")
+    return name if kind in ("pdsh", "journal") else ""
 
 
 def _row_prefixes(header: str) -> Prefixes:

@@ -182,7 +182,7 @@ def reading(report: FabricReport) -> Dict[str, Any]:
     hosts = {
         gpu.host: {"clique_id": gpu.clique_id, "cluster_uuid": gpu.facts.get("cluster_uuid")} for gpu in report.gpus
     }
-    if any(hosts):
+    if any(hosts) and (report.grepped or len(hosts) > 1):
         result["hosts"] = hosts
     return result
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import Iterable, List
+from typing import Iterable
 
 from ..document import opens_json
 from .json_report import read_json_report
@@ -20,11 +20,6 @@ __all__ = ["PerftestReport", "PerftestRow", "Setup", "parse_perftest", "reading"
 def parse_perftest(lines: Iterable[str]) -> PerftestReport:
     """Raises ParseError when no line of it comes from perftest."""
     rest = iter(lines)
-    head: List[str] = []
-    for line in rest:
-        if line.strip():
-            head.append(line)
-            break
-    if head and opens_json(head[0]):
-        return read_json_report(chain(head, rest))
-    return TextReader().read(chain(head, rest))
+    first = next((line for line in rest if line.strip()), "")
+    again = chain([first], rest)
+    return read_json_report(again) if opens_json(first) else TextReader().read(again)

@@ -16,7 +16,7 @@ from .command import read_command
 from .failures import COMPLETION_NAMES, WARNINGS, Failure, read_failure
 from .report import TOOL, PerftestReport, PerftestRow, Setup
 from .table import Columns, infer_unit, read_columns, read_row
-from .words import COMMENTED, CUDA, KNOWN, SETTING, TELLING, test_name
+from .words import COMMENT, CUDA, KNOWN, SETTING, TELLING, test_name
 
 __all__ = ["TextReader"]
 
@@ -58,11 +58,8 @@ class TextReader:
         for raw in lines:
             line = clean(raw)
             text = prefixes.strip(line)
-            if text is None:
-                comment = COMMENTED.match(line)
-                text = prefixes.strip(line[comment.end() :]) if comment else None
             if text is not None:
-                self._known_line(text)
+                self._known_line(COMMENT.sub("", text, count=1))
             elif line.strip():
                 self._last_unknown = line.strip()[:_MOST_DETAIL]
         if not self._recognised:

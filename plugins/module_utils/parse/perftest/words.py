@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 from typing import Optional, Tuple
 
-__all__ = ["COMMAND", "COMMENTED", "CUDA", "KNOWN", "SETTING", "TELLING", "test_name"]
+__all__ = ["COMMAND", "COMMENT", "CUDA", "KNOWN", "SETTING", "TELLING", "test_name"]
 
+# A table kept as a comment has "#" in front of each line; the tool itself prints it only at the head of the table.
+_COMMENT = r"\s*#(?!bytes|iterations|,|flows)\s?(?=.)"
+COMMENT = re.compile(_COMMENT)
 KNOWN = re.compile(
-    r"""\s*(?:
+    r"""(?:%s)?\s*(?:
       -{20,}\s*$ | \#bytes | \#,\ usec
     | \d+\s+\d+\s+[\d.]+(?:\s+[-\d.]+|\s+nan|\s+-?inf)*\s*$ | [\d.]+\s*$
     | (?:RDMA_(?:Write|Read)|Send|Atomic|Raw|raw_)\S*.*\ (?:BW|Latency|Multicast|forwarding)\b.*Test
@@ -27,11 +30,10 @@ KNOWN = re.compile(
     | Received\ \d+\ times | Parser | Invalid | Unsupported | Unrecognized | IB\ device | ethernet_ | rdma_ | pp_
     | failed\ to | scnt= | WARNING:\  | Max\ msg\ size | Changing\ to | Requested\ mtu | Conflicting\ CPU
     | Disabling\ dynamic | Perftest\ doesn't | CUDA\ DMA-BUF | Total\ Received
-    )""",
+    )"""
+    % _COMMENT.replace("#", r"\#"),
     re.VERBOSE,
 )
-# A table kept as a comment: the tool itself prints "#" only at the head of the table.
-COMMENTED = re.compile(r"\s*#(?!bytes|iterations|,|flows)\s?(?=.)")
 COMMAND = re.compile(r"(?:^|[\s/#$])((?:ib|raw_ethernet)_\w+_(?:bw|lat))((?:\s+\S+)*)\s*$")
 SETTING = re.compile(r"([A-Za-z_*][\w*. -]*?)\s*:\s*(\S+)")
 CUDA = re.compile(
