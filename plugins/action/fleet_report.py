@@ -29,6 +29,7 @@ SPEC = {
     "groups": {"type": "list", "elements": "str", "default": ["control_plane", "workers"]},
     "hosts": {"type": "list", "elements": "str"},
     "directory": {"type": "str", "default": "reports"},
+    "enforce": {"type": "bool", "default": True},
     "formats": {"type": "list", "elements": "str", "choices": list(FORMATS), "default": list(FORMATS)},
 }
 
@@ -104,7 +105,7 @@ def _publish(report: FleetReport, params: Mapping[str, Any]) -> dict[str, Any]:
     shown = "report.html" if "report.html" in files else next(iter(files), "")
     return {
         "changed": False,
-        "failed": not report.passed,
+        "failed": params["enforce"] and not report.passed,
         "verdict": report.verdict.name,
         "directory": str(directory),
         "msg": f"{headline(report)} Report: {directory / shown}",

@@ -74,6 +74,12 @@ options:
         C(<inventory>/latest) is set to it.
     type: str
     default: reports
+  enforce:
+    description:
+      - Whether a verdict that does not pass fails the task. The report says the same either way.
+      - Off where the measured state is not the wanted one on purpose, as in check mode before a change.
+    type: bool
+    default: true
   formats:
     description:
       - Files to write. V(json) is C(findings.json), V(html) is C(report.html), V(junit) is C(junit.xml), V(prometheus)
