@@ -44,7 +44,7 @@ lint: bootstrap ## ruff, mypy (strict), yamllint, ansible-lint (production, offl
 	mypy -p ansible_collections.gpufleet.cluster.plugins
 	mypy -p tools
 	yamllint --strict .
-	ansible-lint --offline --quiet
+	ansible-lint --offline -q
 	@for script in scripts/* .ci/run tools/containers/*.sh tools/containers/bin/*; do \
 	  case "$$(head -n 1 $$script)" in *bash) bash -n $$script ;; *sh) sh -n $$script ;; esac; done
 
