@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 import pytest
@@ -112,7 +113,5 @@ def test_any_cut_is_a_reading_or_a_parse_error(name: str, data: st.DataObject) -
     tool, text = PARSED[name]
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
-    try:
+    with contextlib.suppress(ParseError):
         json.dumps(reading_of(tool, text[start:end]), allow_nan=False)
-    except ParseError as error:
-        assert error.tool

@@ -17,6 +17,7 @@ from .tools import TOOLS, Read, read
 
 __all__ = ["main"]
 
+_JUDGED = ("nccl", "perftest")
 HEALTHY, NOT_OK, NOT_READABLE = 0, 1, 2
 
 
@@ -55,6 +56,8 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> Any:
+    if arguments.judge and arguments.tool not in _JUDGED:
+        raise ConfigError("--judge is for %s: %s has no bandwidth" % (" and ".join(_JUDGED), arguments.tool))
     limits = _limits(arguments.judge) if arguments.judge else None
     if arguments.file == "-":
         taken, cut = _read(arguments.tool, sys.stdin.buffer)

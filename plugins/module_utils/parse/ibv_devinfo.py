@@ -67,7 +67,7 @@ class DevinfoReport:
     @property
     def failure(self) -> Optional[str]:
         for device in self.devices:
-            if len(device.ports) != (device.port_count or 0) or not all(port.whole for port in device.ports):
+            if len(device.ports) != device.port_count or not all(port.whole for port in device.ports):
                 return "partial_output: %s" % device.name
         down = [
             "%s/%d" % (device.name, port.port) for device in self.devices for port in device.ports if not port.active

@@ -177,7 +177,8 @@ class Run:
     def _ended(self, complete: bool, wrong_total: Optional[int]) -> Ended:
         return Ended(
             event=self._event,
-            independent=self.independent or self.processes > 1,
+            independent=self.independent,
+            processes=self.processes,
             single=self._most_rank < 1,
             headers=self.count(Phase.HEADER),
             footers=self.count(Phase.AVERAGE),

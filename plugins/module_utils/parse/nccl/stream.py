@@ -21,7 +21,7 @@ from .grouping import Runs
 from .report import TOOL, NcclReport
 from .run import Phase, Run
 from .torn import NCCL_MARK, NcclLine, TornRow, read_nccl_line, split_word
-from .words import COLLECTIVE, KNOWN, NOT_A_CAUSE, TYPE_BYTES, WARN_CAUSES
+from .words import CANNOT_RUN, COLLECTIVE, KNOWN, NOT_A_CAUSE, TYPE_BYTES, WARN_CAUSES
 
 __all__ = ["LogReader"]
 
@@ -198,6 +198,9 @@ class LogReader:
         if match is None:
             return
         self._recognised = True
+        refused = CANNOT_RUN.search(line)
+        if refused is not None:
+            self._event(Event("launcher_error: %s" % refused.group(1), 3))
         run, name = self._runs.current, match.group(1)
         if run is not None and (run.phase < Phase.ROWS or "Collective test concluded" in line) and run.site is None:
             run.collective = run.collective or name

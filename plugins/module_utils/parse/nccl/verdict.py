@@ -19,7 +19,8 @@ class Ended:
     """What is known about a run when its text ends."""
 
     event: Optional[Event]
-    independent: bool
+    independent: bool  # other processes of the same launcher print tables of their own
+    processes: int  # copies that print into this run's own lines
     single: bool
     headers: int
     footers: int
@@ -44,9 +45,9 @@ def judge_end(ended: Ended) -> Optional[str]:
 
 
 def _independent(ended: Ended) -> Optional[str]:
-    if not ended.independent:
+    if not ended.independent and ended.processes == 1:
         return None
-    if ended.headers == ended.footers == 1 and ended.rows:
+    if not ended.independent and ended.headers == ended.footers == 1 and ended.rows:
         return "hang_or_killed_before_rows: an earlier start in the same text printed no rows"
     if ended.single:
         return "independent_single_rank_processes: binary built without MPI"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["COLLECTIVE", "COLLECTIVES", "KNOWN", "NOT_A_CAUSE", "TYPE_BYTES", "WARN_CAUSES"]
+__all__ = ["CANNOT_RUN", "COLLECTIVE", "COLLECTIVES", "KNOWN", "NOT_A_CAUSE", "TYPE_BYTES", "WARN_CAUSES"]
 
 # Column "type"; char and int are the names of the versions before 2019.
 TYPE_BYTES = {
@@ -43,6 +43,12 @@ COLLECTIVES = (
 )
 COLLECTIVE = re.compile(r"(?<![A-Za-z_])(%s)_perf" % "|".join(COLLECTIVES))
 
+# bash: /opt/all_reduce_perf: No such file or directory
+CANNOT_RUN = re.compile(
+    r"_perf\b.*(command not found|No such file or directory|Permission denied|error while loading shared libraries.*"
+    r"|cannot execute.*|Exec format error)"
+)
+
 # A line that says something about a run. "#" alone is enough: no shell prints such lines around the tool.
 KNOWN = re.compile(
     r"""\s*(?:
@@ -56,7 +62,7 @@ KNOWN = re.compile(
     | NCCL\ version\ | NCCL\ Tests\ compiled
     | (?:[\w.-]+:\s)?(?:Test\s)?(?:NCCL|CUDA)\ failure\ | [\w.-]+:\ Test\ timeout\ \( | \.\.\ \S+\s(?:pid\s\d+)?
     | Invalid\ number\ of\ GPUs | [Ii]nvalid\ (?:sizes?|type|op)\b | Incompatible\ NCCL\ versions | USAGE:
-    | (?:mpirun|mpiexec|prterun|orterun|srun|slurmstepd)\b | MPI_ABORT\ was\ invoked | Exit\ code:
+    | (?:mpirun|mpiexec|prterun|orterun)\ (?:noticed|detected|was|has)\b | (?:srun|slurmstepd):\ error | MPI_ABORT\ was\ invoked | Exit\ code:
     | Primary\ job\s+terminated | (?:Your\ job\ has|There\ are\ not\ enough|An\ ORTE\ daemon|ORTE\ was\ unable)
     | [\w.-]+\ ?:\d+:\d+\ \[\d+\]\ (?:\S+:\d+\ )?NCCL\ [A-Z]
     )"""

@@ -87,7 +87,8 @@ MESSAGES: Tuple[Tuple[str, int, Pattern[str]], ...] = tuple(
 # The run measures something else than was asked for; it is no failure.
 WARNINGS = re.compile(
     r"\s*(?:WARNING: .*|Max msg size in UD is .*|Changing to this MTU|Requested mtu is higher than .*"
-    r"|Changing to active mtu.*|Conflicting CPU frequency values .*|Disabling dynamic polling.*|.*inline size set to 0)\s*$"
+    r"|Changing to active mtu.*|Conflicting CPU frequency values .*"
+    r"|Disabling dynamic polling.*|.*inline size set to 0)\s*$"
 )
 
 

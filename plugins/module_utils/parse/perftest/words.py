@@ -13,7 +13,7 @@ __all__ = ["COMMAND", "COMMENT", "CUDA", "KNOWN", "SETTING", "TELLING", "test_na
 
 # A table kept as a comment has "#" in front of each line; the tool itself prints it only at the head of the table.
 _COMMENT = r"\s*#(?!bytes|iterations|,|flows)\s?(?=.)"
-COMMENT = re.compile(_COMMENT)
+COMMENT = re.compile("^" + _COMMENT)
 KNOWN = re.compile(
     r"""(?:%s)?\s*(?:
       -{20,}\s*$ | \#bytes | \#,\ usec
@@ -23,7 +23,7 @@ KNOWN = re.compile(
         |Recv\ Post\ List|CQ\ Moderation|CQE\ Poll\ Batch|Mtu|Link\ type|GID\ index2?|Max\ inline\ data|Outstand\ reads
         |rdma_cm\ QPs|Buffer\ size|Use\ (?:ROCm|MUSA)\ memory|Data\ ex\.\ method|NUMA\ node|Lock-free)\s*:
     | (?:local|remote)\ address:\ LID | GID:\ [\d:]+ | \*+\s*$ | \*\ Waiting\ for\ client | Waiting\ for\ client
-    | Please\ run\ the\ same\ command | (?:ib_|raw_ethernet_)\w+(?:_bw|_lat)\b
+    | Please\ run\ the\ same\ command | (?:\S*[$\#]\ )?(?:\S*/)?(?:ib_|raw_ethernet_)\w+(?:_bw|_lat)\b
     | (?:initializing\ CUDA|creating\ CUDA\ Ctx|cuMemAlloc|allocated\ GPU\ buffer|deallocating\ GPU
         |destroying\ current\ CUDA|Picking\ device)
     | Couldn't | Failed | Unable | Completion | Port\ number | Error: | VALIDATION | Did\ not\ get | Unexpected\ CM
