@@ -94,7 +94,7 @@ class Machine:
             if not self._disk.exists():
                 self._restore()
             process.start(self.folder, [*self._argv, "-loadvm", SNAPSHOT])
-        wait_for_ssh(self._paths, self.node, timeout=80)
+        wait_for_ssh(self._paths, self.node)
         self._set_clock()
 
     def power_off(self) -> None:

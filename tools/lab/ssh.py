@@ -51,8 +51,11 @@ def ssh_argv(paths: Paths, node: Node, command: Sequence[str] = (), connect_time
     return ["ssh", "-F", "none", "-i", str(paths.user_key), *words, *target, *command]
 
 
-def answers(node: Node, timeout: float = 3) -> bool:
-    """Does an SSH server say hello? Cheap for the machine: no key exchange."""
+def answers(node: Node, timeout: float = 30) -> bool:
+    """Does an SSH server say hello? Cheap for the machine: no key exchange.
+
+    Patient, because under emulation it may think for long, and asking again too early only gives it more to do.
+    """
     try:
         with socket.create_connection(("127.0.0.1", node.ssh_port), timeout) as connection:
             return connection.recv(4) == b"SSH-"
