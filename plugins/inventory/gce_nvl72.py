@@ -297,17 +297,22 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         names = GroupNames(pair for machine in machines for pair in machine.memberships)
         for collision in names.collisions:
             self.display.warning(collision)
-        for group in sorted(set(names.names.values())):
-            self.inventory.add_group(group)
+        groups = {pair: self._group(name) for pair, name in sorted(names.names.items())}
         constructed = {option: self.get_option(option) for option in ("compose", "groups", "keyed_groups")}
+        add_host, hosts = self.inventory.add_host, self.inventory.hosts
         for machine in machines:
-            self.inventory.add_host(machine.inventory_name)
+            # The first group is the project's. Further ones are told directly: add_child looks everything up again.
+            name = add_host(machine.inventory_name, names.names[machine.memberships[0]])
             # Straight to the host: InventoryData.set_variable tags every string of every value with its origin, which
             # takes most of the time and memory of a large inventory. Untagged strings are not trusted either.
-            self.inventory.get_host(machine.inventory_name).vars.update(machine.variables)
-            for pair in machine.memberships:
-                self.inventory.add_child(names.names[pair], machine.inventory_name)
-            self._construct(machine, constructed)
+            hosts[name].vars.update(machine.variables)
+            for pair in machine.memberships[1:]:
+                groups[pair].add_host(hosts[name])
+            if any(constructed.values()):
+                self._construct(machine, constructed)
+
+    def _group(self, name: str) -> Any:
+        return self.inventory.groups[self.inventory.add_group(name)]
 
     def _construct(self, machine: Machine, constructed: dict[str, Any]) -> None:
         strict, name, variables = self.get_option("strict"), machine.inventory_name, machine.variables

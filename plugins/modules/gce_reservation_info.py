@@ -87,12 +87,16 @@ reservation:
       degraded, free, health and affinity (the value that asks for it).
   returned: success
   type: dict
+ends_soon:
+  description: Whether it ends within O(warn_hours).
+  returned: success
+  type: bool
 table:
   description: The capacity as text.
   returned: success
   type: str
 placement:
-  description: For each domain its name, sub_block, affinity and the missing machines.
+  description: For each domain its name, sub_block, affinity, machines and those of them that are missing.
   returned: success
   type: list
   elements: dict
@@ -133,7 +137,8 @@ def main() -> None:
     def work(compute: Compute) -> Dict[str, Any]:
         owner = params["reservation_project"] or params["project"]
         report = read_reservation(compute, owner, params["zone"], params["name"])
-        if report.ends_within(timedelta(hours=params["warn_hours"]), datetime.now(timezone.utc)):
+        ends_soon = report.ends_within(timedelta(hours=params["warn_hours"]), datetime.now(timezone.utc))
+        if ends_soon:
             module.warn("reservation %s ends at %s; its machines stop then" % (report.name, report.end))
         wanted = [
             Domain(item["name"], tuple(item["machines"]), existing(compute, item["machines"]))
@@ -141,6 +146,7 @@ def main() -> None:
         ]
         return {
             "changed": False,
+            "ends_soon": ends_soon,
             "reservation": report.as_dict(),
             "table": table(report.sub_blocks),
             "placement": [item.as_dict() for item in place(report.sub_blocks, wanted)],

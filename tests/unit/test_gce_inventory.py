@@ -127,10 +127,7 @@ def test_all_variables_of_a_machine(tmp_path: Path) -> None:
         "gce_placement_policies": [],
         "gce_project": PROJECT,
         "gce_provisioning_model": "RESERVATION_BOUND",
-        "gce_rails": [
-            {"rail": n, "interface": f"nic{n + 2}", "network": "fleet-rdma", "subnetwork": subnet, "address": address}
-            for n, subnet, address in rails
-        ],
+        "gce_rails": [card(n + 2, "fleet-rdma", subnet, address, "MRDMA") for n, subnet, address in rails],
         "gce_region": "us-east1",
         "gce_reservation": {
             "name": "gb200-reservation",

@@ -42,6 +42,10 @@ def domain(name: str, size: int) -> dict[str, Any]:
     return {"name": name, "machines": [f"{name}-{number:02d}" for number in range(size)]}
 
 
+def both(wanted: dict[str, Any]) -> dict[str, Any]:
+    return {"machines": wanted["machines"], "missing": wanted["machines"]}
+
+
 def affinity(index: int) -> str:
     reservation = f"projects/demo-project/reservations/{RESERVATION}"
     return f"{reservation}/reservationBlocks/{BLOCK}/reservationSubBlocks/{sub_block(index)}"
@@ -65,6 +69,7 @@ def test_the_whole_report(capsys: pytest.CaptureFixture[str], fake: FakeCompute)
         "failed": False,
         "changed": False,
         "placement": [],
+        "ends_soon": False,
         "reservation": {
             "name": RESERVATION,
             "path": zone_path("reservations", RESERVATION),
@@ -108,7 +113,7 @@ def test_f20_domains_fit_by_sub_block(
         assert all(line.split()[0] in result["msg"] for line in TABLE.splitlines())
         return
     assert result["placement"] == [
-        {"name": item["name"], "sub_block": sub_block(index), "affinity": affinity(index), "missing": item["machines"]}
+        {"name": item["name"], "sub_block": sub_block(index), "affinity": affinity(index), **both(item)}
         for item, index in zip(wanted, expected, strict=True)
     ]
 
@@ -117,7 +122,8 @@ def test_machines_that_exist_keep_their_domain(capsys: pytest.CaptureFixture[str
     fake.store.put(zone_path("instances", "d0-00"), {**worker(0, 0), "name": "d0-00"})
     two = run_module(capsys, fake, "gce_reservation_info", **HERE, domains=[domain("d0", 2)])
     assert two["placement"] == [
-        {"name": "d0", "sub_block": sub_block(1), "affinity": affinity(1), "missing": ["d0-01"]},
+        {"name": "d0", "sub_block": sub_block(1), "affinity": affinity(1)}
+        | {"machines": ["d0-00", "d0-01"], "missing": ["d0-01"]},
     ]
     three = run_module(capsys, fake, "gce_reservation_info", **HERE, domains=[domain("d0", 3)])
     assert f"do not fit into sub-block {sub_block(1)}, where its other machines are" in three["msg"]
@@ -146,7 +152,7 @@ def test_a_calendar_reservation_that_ends_soon(
     fake.store.put(zone_path("futureReservations", "calendar"), future)
     result = run_module(capsys, fake, "gce_reservation_info", **HERE)
     assert (result["reservation"]["start"], result["reservation"]["end"]) == (start, end)
-    assert bool(result.get("warnings")) is warned
+    assert result["ends_soon"] is warned
 
 
 def test_future_reservations_may_be_unreadable(capsys: pytest.CaptureFixture[str], fake: FakeCompute) -> None:

@@ -102,7 +102,8 @@ def host_variables(raw: Json, health: Mapping[str, Json]) -> Tuple[Json, Optiona
         "gce_placement_policies": [_last(url) for url in raw.get("resourcePolicies") or ()],
         "gce_project": path[1],
         "gce_provisioning_model": scheduling.get("provisioningModel"),
-        "gce_rails": _rails(nics),
+        # The same objects again, in the order of the interfaces, which is the order of the rails.
+        "gce_rails": [nic for nic in nics if nic["type"] in RDMA_TYPES],
         "gce_region": _region(zone),
         "gce_reservation": reservation,
         "gce_status": raw.get("status") or "UNKNOWN",
@@ -125,21 +126,6 @@ def _nic(raw: Json) -> Json:
         "subnetwork": _last(raw.get("subnetwork")),
         "type": raw.get("nicType"),
     }
-
-
-def _rails(nics: List[Json]) -> List[Json]:
-    """The RDMA interfaces in the order of their NICs, which is the order of the rails."""
-    rdma = [nic for nic in nics if nic["type"] in RDMA_TYPES]
-    return [
-        {
-            "address": nic["address"],
-            "interface": nic["name"],
-            "network": nic["network"],
-            "rail": rail,
-            "subnetwork": nic["subnetwork"],
-        }
-        for rail, nic in enumerate(rdma)
-    ]
 
 
 def _reservation(raw: Json, status: Json) -> Tuple[str, Optional[Json]]:

@@ -95,6 +95,7 @@ class Placement:
 
     name: str
     sub_block: Optional[SubBlock]
+    machines: Tuple[str, ...]
     missing: Tuple[str, ...]
 
     def as_dict(self) -> Json:
@@ -103,6 +104,7 @@ class Placement:
             "name": self.name,
             "sub_block": spot.sub_block if spot else None,
             "affinity": spot.affinity if spot else None,
+            "machines": list(self.machines),
             "missing": list(self.missing),
         }
 
@@ -198,7 +200,7 @@ def place(sub_blocks: Sequence[SubBlock], domains: Sequence[Domain]) -> List[Pla
                 "domains %s and %s are both in sub-block %s: their machines exist already. Name them as one domain, or "
                 "delete one's machines.\n%s" % (taken[spot.path], domain.name, spot.sub_block, table(sub_blocks))
             )
-        result[domain.name] = Placement(domain.name, spot, tuple(domain.missing))
+        result[domain.name] = Placement(domain.name, spot, domain.machines, tuple(domain.missing))
     return [result[domain.name] for domain in domains]
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,19 +75,17 @@ def _machine(name: str, variables: Json, topology: Topology | None, naming: Nami
 def _names(rows: list[Json], naming: Naming, answer: Answer) -> list[str]:
     """A name for each row; the same whatever order the API answered in."""
     wanted = [_wanted(row, naming.hostnames) for row in rows]
-    holders = defaultdict(list)
-    for name, row in zip(wanted, rows, strict=True):
-        holders[name].append(f"{row['gce_name']}.{row['gce_zone']}.{row['gce_project']}")
-    for name, qualified in holders.items():
-        if len(qualified) > 1:
-            problem = f"{len(qualified)} machines want the inventory name {name}: {', '.join(qualified)}"
-            if naming.duplicates == "error":
-                raise ConfigError(f"{problem}. Choose other 'hostnames', or 'duplicates: qualify'.")
-            answer.notes.append(f"{problem}; they are listed under these full names")
-    return [
-        name if len(holders[name]) == 1 else f"{row['gce_name']}.{row['gce_zone']}.{row['gce_project']}"
-        for name, row in zip(wanted, rows, strict=True)
-    ]
+    shared = {name for name, times in Counter(wanted).items() if times > 1}
+    if not shared:
+        return wanted
+    full = [f"{row['gce_name']}.{row['gce_zone']}.{row['gce_project']}" for row in rows]
+    for name in sorted(shared):
+        holders = [full[index] for index, other in enumerate(wanted) if other == name]
+        problem = f"{len(holders)} machines want the inventory name {name}: {', '.join(holders)}"
+        if naming.duplicates == "error":
+            raise ConfigError(f"{problem}. Choose other 'hostnames', or 'duplicates: qualify'.")
+        answer.notes.append(f"{problem}; they are listed under these full names")
+    return [full[index] if name in shared else name for index, name in enumerate(wanted)]
 
 
 def _wanted(row: Json, hostnames: tuple[str, ...]) -> str:

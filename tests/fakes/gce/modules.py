@@ -7,7 +7,6 @@ import json
 from typing import Any
 
 import pytest
-from ansible.module_utils.common.warnings import _global_warnings
 from ansible.module_utils.testing import patch_module_args
 
 from . import schema
@@ -33,7 +32,6 @@ def run_module(
         **options,
     }
     capsys.readouterr()
-    _global_warnings.clear()  # a module is a process of its own
     with patch_module_args(arguments), pytest.raises(SystemExit):
         module.main()
     result: dict[str, Any] = json.loads(capsys.readouterr().out)
