@@ -7,6 +7,7 @@ that "max RSS" is its own too; time is the processor time of that process, so th
 
     tests/bench/parsers.py [--sizes 10,50,100] [--kind debug|rows]
 """
+# ruff: noqa: E501  (lines of tool output are as wide as the tool prints them)
 
 from __future__ import annotations
 

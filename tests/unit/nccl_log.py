@@ -1,4 +1,5 @@
 """Logs of NCCL tests, built after the format strings of their source, layout by layout."""
+# ruff: noqa: E501  (lines of tool output are as wide as the tool prints them)
 
 from __future__ import annotations
 

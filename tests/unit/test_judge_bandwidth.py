@@ -172,7 +172,7 @@ BAD = {
 
 @pytest.mark.parametrize(("row", "message"), BAD.values(), ids=BAD)
 def test_a_wrong_limit_names_its_row_and_what_is_allowed(row: dict[str, object], message: str) -> None:
-    with pytest.raises(ConfigError, match="^limit 2: ") as caught:
+    with pytest.raises(ConfigError, match=r"^limit 2: ") as caught:
         load_limits([LIMIT, row])
     assert message in str(caught.value)
 

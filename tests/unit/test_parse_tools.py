@@ -1,4 +1,5 @@
 """The smaller tools: the kinds of text that the recorded ones do not show."""
+# ruff: noqa: E501  (lines of tool output are as wide as the tool prints them)
 
 from __future__ import annotations
 

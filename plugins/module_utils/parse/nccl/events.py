@@ -78,8 +78,8 @@ def _short(host: Optional[str]) -> Optional[str]:
 
 # The launchers' notices are sentences, wrapped at any column: they are put together before they are read.
 _NOTICE_START = re.compile(
-    r"\s*(?:(?:mpirun|mpiexec|prterun|orterun) |srun: |slurmstepd: |Primary job|MPI_ABORT|Your job has|There are not enough"
-    r"|An ORTE daemon|ORTE was unable)"
+    r"\s*(?:(?:mpirun|mpiexec|prterun|orterun) |srun: |slurmstepd: |Primary job|MPI_ABORT|Your job has"
+    r"|There are not enough|An ORTE daemon|ORTE was unable)"
 )
 _NOTICE_LINES = 4
 _SIGNAL = re.compile(r"on node (\S+) exited on signal (\d+)")

@@ -62,7 +62,8 @@ KNOWN = re.compile(
     | NCCL\ version\ | NCCL\ Tests\ compiled
     | (?:[\w.-]+:\s)?(?:Test\s)?(?:NCCL|CUDA)\ failure\ | [\w.-]+:\ Test\ timeout\ \( | \.\.\ \S+\s(?:pid\s\d+)?
     | Invalid\ number\ of\ GPUs | [Ii]nvalid\ (?:sizes?|type|op)\b | Incompatible\ NCCL\ versions | USAGE:
-    | (?:mpirun|mpiexec|prterun|orterun)\ (?:noticed|detected|was|has)\b | (?:srun|slurmstepd):\ error | MPI_ABORT\ was\ invoked | Exit\ code:
+    | (?:mpirun|mpiexec|prterun|orterun)\ (?:noticed|detected|was|has)\b | (?:srun|slurmstepd):\ error
+    | MPI_ABORT\ was\ invoked | Exit\ code:
     | Primary\ job\s+terminated | (?:Your\ job\ has|There\ are\ not\ enough|An\ ORTE\ daemon|ORTE\ was\ unable)
     | [\w.-]+\ ?:\d+:\d+\ \[\d+\]\ (?:\S+:\d+\ )?NCCL\ [A-Z]
     )"""
