@@ -159,7 +159,7 @@ def nothing(count: int) -> Cost:
 
 def main() -> int:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else HOSTS
-    with fleet(names(count)) as hosts:
+    with fleet(names(count), acquainted=True) as hosts:
         plain = loop(hosts)
         one_fping = fping(hosts)
         prober, single, prober_mib = alone(hosts)

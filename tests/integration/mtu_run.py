@@ -1,8 +1,9 @@
-"""Runs check_mtu over a fleet of network namespaces, in one task of one ansible-playbook."""
+"""Runs check_mtu over a fleet of network namespaces: in one task of one ansible-playbook, or its library alone."""
 
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -13,9 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / ".ansible/collections"))  # for runs without pytest
+
+from ansible_collections.gpufleet.cluster.plugins.module_utils.finding import check_result
+from ansible_collections.gpufleet.cluster.plugins.module_utils.judge.mtu import judge_mtu
+from ansible_collections.gpufleet.cluster.plugins.module_utils.network.model import parse_networks
+from ansible_collections.gpufleet.cluster.plugins.module_utils.probe.mtu import measure
+from ansible_collections.gpufleet.cluster.plugins.module_utils.probe.prober import Pace
+from ansible_collections.gpufleet.cluster.plugins.module_utils.runner import SubprocessRunner
+
 from tests.integration.netns import Fleet
 
-ROOT = Path(__file__).resolve().parents[2]
 CHECK_MTU = {
     "name": "Measure MTUs",
     "gpufleet.cluster.check_mtu": {
@@ -100,3 +110,22 @@ def _run(argv: list[str], environment: dict[str, str], out: Path) -> Run:
     if process.returncode != 0:
         raise RuntimeError(f"{' '.join(argv)}: exit status {process.returncode}\n{out.read_text()[-3000:]}")
     return Run(results, seconds, usage.ru_maxrss / 1024)
+
+
+def library(fleet: Fleet, mtu: int = 9000, *, forks: int = 10) -> Run:
+    """The same without Ansible and without a new Python for each host: what is left is the probing itself."""
+    plan = fleet.fleet_networks(mtu, ipv6=False)
+    began = time.monotonic()
+    # The hosts' signal handler is not for the workers: it would keep them from ending.
+    with multiprocessing.get_context("fork").Pool(forks, signal.signal, (signal.SIGTERM, signal.SIG_DFL)) as pool:
+        results = dict(pool.starmap(_inside, [(fleet, name, mtu, plan) for name in fleet.names], chunksize=1))
+    return Run(results, time.monotonic() - began, 0.0)
+
+
+def _inside(fleet: Fleet, name: str, mtu: int, plan: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """What the module does, in a process that moves from host to host."""
+    with open(f"/run/netns/{fleet.namespace(name)}") as namespace:
+        os.setns(namespace.fileno(), os.CLONE_NEWNET)
+    networks, _problems = parse_networks(name, fleet.networks(name, mtu, ipv6=False))
+    measured = measure(name, networks, plan, Pace(), SubprocessRunner())
+    return name, check_result("mtu", "test", measured.report(), judge_mtu(name, measured))

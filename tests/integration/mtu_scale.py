@@ -1,14 +1,14 @@
 """200 hosts, the full path-MTU matrix of one network in one task, three planted faults: exactly those are found.
 
-Run as root from the checkout: ``.venv/bin/python -m tests.integration.mtu_scale [HOSTS]``. Exit status 1: something
-else was found, or a fault was missed.
+Run as root from the checkout: ``.venv/bin/python -m tests.integration.mtu_scale [--library]``, the latter without
+Ansible. Exit status 1: something else was found, or a fault was missed.
 """
 
 from __future__ import annotations
 
 import sys
 
-from tests.integration.mtu_run import Run, check_mtu
+from tests.integration.mtu_run import Run, check_mtu, library
 from tests.integration.netns import PORT, Fleet, fleet
 
 HOSTS = 200
@@ -73,13 +73,12 @@ def differences(hosts: Fleet, run: Run) -> list[str]:
 
 
 def main() -> int:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else HOSTS
-    with fleet(names(count)) as hosts:
+    with fleet(names(HOSTS), acquainted=True) as hosts:
         plant(hosts)
-        run = check_mtu(hosts, forks=FORKS)
+        run = (library if "--library" in sys.argv else check_mtu)(hosts, forks=FORKS)
     lines = differences(hosts, run)
     print("\n".join(lines[:20] + ([f"and {len(lines) - 20} more"] if len(lines) > 20 else [])))
-    print(f"{count} hosts, {run.paths()} paths, {run.seconds:.1f} s, controller {run.controller_mib:.0f} MiB at most")
+    print(f"{HOSTS} hosts, {run.paths()} paths, {run.seconds:.1f} s, controller {run.controller_mib:.0f} MiB at most")
     print("exactly the planted faults were found" if not lines else f"{len(lines)} differences")
     return 1 if lines else 0
 

@@ -12,6 +12,6 @@ pytestmark = pytest.mark.netns
 
 
 def test_three_faults_among_200_hosts_and_nothing_else() -> None:
-    with fleet(names(HOSTS)) as hosts:
+    with fleet(names(HOSTS), acquainted=True) as hosts:
         plant(hosts)
         assert differences(hosts, check_mtu(hosts, forks=FORKS)) == []
