@@ -3,10 +3,10 @@
     python -m tests.bench.gce_inventory [--machines 10000] [--rounds 3] [--json FILE]
 
 What is measured is ``ansible-inventory --graph`` in a process of its own: wall time (the best round), its CPU time (for
-a busy computer), its peak memory, and requests that reached the fake. No constructed expressions, except in the two rows that price one. The floor is
-a plugin that adds as many constant hosts and nothing else. The stock plugin has a fixed address: its process redirects
-``https://www.googleapis.com`` to the fake inside ``requests`` (see ``_REDIRECT``); nothing else of it is changed.
-The fake keeps its encoded pages, and one unmeasured request of each kind fills them, so its own work does not count.
+a busy computer), its peak memory, and requests that reached the fake. No constructed expressions, except in the two
+rows that price one. The floor is a plugin that adds as many constant hosts and nothing else. The stock plugin has a
+fixed address: its process redirects ``https://www.googleapis.com`` to the fake inside ``requests`` (see ``_REDIRECT``);
+nothing else of it is changed. The fake keeps its encoded pages, and an unmeasured run fills ours.
 """
 
 from __future__ import annotations

@@ -1,97 +1,14 @@
-"""The playbooks for Google Cloud, run by ansible-playbook against the fake API."""
+"""The playbooks for Google Cloud, run by ansible-playbook against the fake API. More: tests/integration."""
 
 from __future__ import annotations
 
 import json
-import os
-import re
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 from tests.fakes.gce import FakeCompute
 from tests.fakes.gce.inventory import config
-from tests.fakes.gce.scenario import (
-    PROJECT,
-    RESERVATION,
-    ZONE,
-    a4x,
-    add_networks,
-    empty,
-    sub_block,
-    sub_block_path,
-    zone_path,
-)
-
-ROOT = Path(__file__).parents[2]
-WHERE = {"project": PROJECT, "zone": ZONE, "reservation": RESERVATION}
-
-
-def play(fake: FakeCompute, playbook: str, *arguments: str, **variables: Any) -> subprocess.CompletedProcess[str]:
-    inventory = [] if "-i" in arguments else ["-i", "localhost,"]
-    argv = [str(Path(sys.executable).with_name("ansible-playbook")), f"playbooks/{playbook}.yml"]
-    argv += [*inventory, *arguments, "-e", json.dumps(variables)]
-    env = {**os.environ, "GCP_AUTH_KIND": "anonymous", "GPUFLEET_GCE_ENDPOINT": fake.url, "ANSIBLE_NOCOLOR": "1"}
-    return subprocess.run(argv, capture_output=True, text=True, check=False, cwd=ROOT, env=env, timeout=600)
-
-
-def fleet(**domains: int) -> dict[str, Any]:
-    wanted = [{"name": name, "machines": [f"w-{name}-{n:02d}" for n in range(size)]} for name, size in domains.items()]
-    network = {f"gce_network_{key}": value for key, value in WHERE.items() if key != "reservation"}
-    nodes = {f"gce_nodes_{key}": value for key, value in WHERE.items()}
-    return {**network, **nodes, "gce_nodes_domains": wanted, "provision_site": False}
-
-
-def changed(done: subprocess.CompletedProcess[str]) -> int:
-    found = re.search(r"localhost\s+: ok=\d+\s+changed=(\d+)", done.stdout)
-    assert found, done.stdout + done.stderr
-    return int(found.group(1))
-
-
-def machines(fake: FakeCompute) -> dict[str, str]:
-    """Machine -> the last part of the sub-block that it consumes."""
-    found = {}
-    for path, body in fake.store.resources.items():
-        if "/instances/" in path:
-            info = body.get("resourceStatus", {}).get("reservationConsumptionInfo", {})
-            found[body["name"]] = info.get("consumedReservationSubBlock", "").rsplit("/", 1)[-1]
-    return found
-
-
-def test_from_nothing_to_a_domain_of_sixteen() -> None:
-    with FakeCompute(empty()) as fake:
-        fake.store.operation_reads = 1
-        wanted = fleet(a=16)
-        dry = play(fake, "provision", "--check", "--diff", **wanted)
-        assert dry.returncode == 0, dry.stdout + dry.stderr
-        assert fake.writes == []
-        made = play(fake, "provision", **wanted)
-        assert made.returncode == 0, made.stdout + made.stderr
-        assert machines(fake) == {"cp-1": "", **{f"w-a-{n:02d}": sub_block(1) for n in range(16)}}
-        writes = len(fake.writes)
-        again = play(fake, "provision", **wanted)
-        assert (again.returncode, changed(again), len(fake.writes)) == (0, 0, writes)
-
-
-def test_two_domains_and_a_failure_in_the_middle() -> None:
-    store = empty()
-    add_networks(store)
-    store.fail_operation("instances/w-b-03", "ZONE_RESOURCE_POOL_EXHAUSTED", "no capacity")
-    with FakeCompute(store) as fake:
-        store.operation_reads = 1
-        wanted = fleet(a=8, b=8)
-        failed = play(fake, "provision", "--tags", "gce_nodes", **wanted)
-        assert failed.returncode != 0
-        assert "1 of 8 machines failed, run again to repair: w-b-03" in failed.stdout
-        assert "w-b-03" not in machines(fake)
-        repaired = play(fake, "provision", "--tags", "gce_nodes", **wanted)
-        assert repaired.returncode == 0, repaired.stdout
-        both = {f"w-{name}-{n:02d}": sub_block(index) for index, name in ((1, "a"), (2, "b")) for n in range(8)}
-        assert machines(fake) == {"cp-1": "", **both}
-        inserts = [request.body["name"] for request in fake.writes if request.path.endswith("/instances")]
-        assert sorted(inserts) == sorted([*machines(fake), "w-b-03"])
-        assert store.get(sub_block_path(1))["inUseCount"] == store.get(sub_block_path(2))["inUseCount"] == 8
+from tests.fakes.gce.playbooks import fleet, play
+from tests.fakes.gce.scenario import PROJECT, ZONE, a4x, empty, sub_block, zone_path
 
 
 def test_capacity_is_judged_before_anything_is_made() -> None:
