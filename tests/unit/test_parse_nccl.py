@@ -13,6 +13,7 @@ from tests.unit.parse_cases import reading_of, shown
 
 G16 = 17179869184
 L4 = log.CONFIG["L4"] + log.ranks(8) + log.L4_HEAD
+ROW = log.l4_row(G16, 480.3)
 INFO = "node-a:21:21 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n"
 KILLED = "mpirun noticed that process rank 3 with PID 0 on node node-b exited\non signal 9 (Killed).\n"
 
@@ -120,6 +121,14 @@ TABLES = {
         + log.footer("469.76"),
         GOOD | {"max_busbw_out_of_place": 469.76, "max_busbw_in_place": None},
     ),
+    "thousands_with_commas": (
+        L4 + log.l4_row(G16, 480.3).replace(str(G16), "17,179,869,184") + log.footer(),
+        GOOD | {"last_size_bytes": G16},
+    ),
+    "version_in_an_info_line": (
+        "node-a:1:2 [0] NCCL INFO x\nnode-a:1:2 [0] NCCL INFO NCCL version 2.26.2+cuda12.2\n" + L4 + ROW + log.footer(),
+        GOOD | {"nccl_version": "2.26.2"},
+    ),
     "zero_rows_and_nan": (L4 + log.footer("-nan"), {"rows": 0, "avg_busbw": None, "ok": False, "complete": True}),
     "nan_in_a_row": (
         L4 + log.l4_row(G16, 480.3).replace("480.30", "   nan", 1) + log.footer(),
@@ -145,7 +154,6 @@ def test_table(text: str, want: dict[str, object]) -> None:
     check(text, want)
 
 
-ROW = log.l4_row(G16, 480.3)
 PREAMBLE, REST = ROW[:52], ROW[52:]
 GROUP, LAST_GROUP = REST[:31], REST[31:]
 GLUED = {

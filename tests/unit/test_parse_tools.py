@@ -96,6 +96,8 @@ CASES = {
         {"utilization_gpu_percent": None, "power_draw_w": None}]}),
     "query_gpu_lost": ("nvidia-smi", QUERY + "0, NVIDIA H100, GPU-1, [GPU is lost], [GPU is lost], 0\n", {"ok": False, "failure": "gpu_lost"}),
     "query_unknown_error": ("nvidia-smi", QUERY + "0, NVIDIA H100, GPU-1, [Unknown Error], 7 W, 0\n", {"ok": False, "failure": "gpu_error"}),
+    "gpu_lost_without_a_table": ("nvidia-smi", "Unable to determine the device handle for GPU 0000:85:00.0: GPU is lost.  Reboot the system\n",
+        {"ok": False, "failure": "gpu_lost"}),
     "query_cut": ("nvidia-smi", QUERY + "0, NVIDIA H100, GPU-1, 7 %, 700 W, 0\n1, NVIDIA H", {"ok": False, "failure": "partial_output"}),
     "query_no_gpu": ("nvidia-smi", QUERY, {"ok": False, "failure": "no_gpu"}),
     "imex_down": ("nvidia-imex-ctl", IMEX + "Domain State: DOWN\n", {"domain_state": "DOWN", "nodes": 2, "ready": 1, "ok": False, "failure": "domain_down",

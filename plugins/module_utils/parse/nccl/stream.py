@@ -28,6 +28,8 @@ __all__ = ["LogReader"]
 _MOST_HEADS = 16384
 _MOST_HOSTS = 4096
 _NRANKS = re.compile(r" nranks (\d+)")
+_VERSION = re.compile(r"INFO NCCL version (\d[\d.]*)")
+_THOUSANDS = re.compile(r"\s*\d{1,3}(?:,\d{3})+\s+\d")
 _CUT_ROW = re.compile(r"\s*\d+(?:\s+\d+(?:\s+[a-z]\w*)?)?\s*$")
 _ADDRESS_TAIL = re.compile(r"\s*\S*<\d+>.*$")
 
@@ -51,8 +53,8 @@ class LogReader:
             at = raw.find(NCCL_MARK)
             if at > 0:
                 if raw[:at] in heads and raw.startswith("INFO", at + len(NCCL_MARK)):
-                    if "nranks" in raw:
-                        self._nranks(raw)
+                    if "nranks" in raw or "INFO NCCL version" in raw:
+                        self._facts(raw)
                     continue
                 if self._nccl_line(raw, at):
                     row_run = None
@@ -88,7 +90,7 @@ class LogReader:
         self._host(host)
         if found.level == "WARN":
             self._warn(found.message)
-        self._nranks(raw)
+        self._facts(raw)
         return True
 
     def _tear(self, found: NcclLine) -> str:
@@ -119,8 +121,10 @@ class LogReader:
                 return
         run.cause = run.cause or "NCCL WARN " + _ADDRESS_TAIL.sub("", message.strip())
 
-    def _nranks(self, raw: str) -> None:
-        match = _NRANKS.search(raw)
+    def _facts(self, raw: str) -> None:
+        match, version = _NRANKS.search(raw), _VERSION.search(raw)
+        if version:
+            self._comments.nccl_version = self._comments.nccl_version or version.group(1)
         if match:
             run = self._runs.any(self._line)
             run.nranks = max(run.nranks or 0, int(match.group(1)))
@@ -137,7 +141,7 @@ class LogReader:
         line = clean(raw)
         if "_perf" in line:
             self._program(line)
-        text = self._prefixes.strip(line)
+        text = self._prefixes.strip(line.replace(",", "") if _THOUSANDS.match(line) else line)
         if text is None:
             self._unknown_line(line, whole(raw))
             return None

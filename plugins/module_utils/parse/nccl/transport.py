@@ -31,7 +31,7 @@ _SETTING = re.compile(r"(NCCL_\w+) set (?:by environment )?to (\S+?)\.?$")
 
 @dataclass(frozen=True)
 class TransportReport:
-    """``ways``: (rank, rank) -> the ways of their channels: P2P/MNNVL, NET/IB, NET/IB/GDRDMA, NET/Socket, SHM/direct."""
+    """``ways``: (rank, rank) -> the ways of its channels: P2P/MNNVL, NET/IB, NET/IB/GDRDMA, NET/Socket, SHM."""
 
     ways: Mapping[Tuple[int, int], FrozenSet[str]]
     hosts: Mapping[int, str]

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, Iterable, Optional, Union
+from typing import Any, Dict, Iterable, List, Optional, Union
 
 from ...errors import ParseError
 from ..text import Prefixes, clean
@@ -34,6 +34,8 @@ _TOPOLOGY = re.compile(topology.TOPOLOGY_LINE)
 _QUERY = re.compile(query.QUERY_HEADER)
 _FABRIC = re.compile(fabric.FABRIC_LINE)
 _KNOWN = re.compile("%s|%s|%s" % (_TOPOLOGY.pattern, _FABRIC.pattern, _QUERY.pattern))
+# Unable to determine the device handle for GPU 0000:85:00.0: GPU is lost.  Reboot the system to recover this GPU
+_LOST = re.compile(r".*Unable to determine the device handle for (?:GPU|gpu) ?([0-9A-Fa-f:.]*\d): (.*)")
 _NESTED = re.compile(r"\s+[A-Z][\w ()/.-]*(?::.*)?$")
 _MOST_GPUS = 4096
 
@@ -43,10 +45,14 @@ def parse_nvidia_smi(lines: Iterable[str]) -> NvidiaSmiReport:
     matrix, blocks = topology.TopologyText(), fabric.FabricText()
     table: Optional[query.QueryText] = None
     row_prefixes = Prefixes(re.compile(r"\S"))
+    lost: List[str] = []
     for raw in lines:
         line = clean(raw)
         text = prefixes.strip(line)
-        if table is not None:
+        gone = _LOST.match(line) if "device handle" in line else None
+        if gone is not None and len(lost) < _MOST_GPUS:
+            lost.append(gone.group(1))
+        elif table is not None:
             if line.strip() and ", " in line:
                 table.take(_row(line, row_prefixes))
         elif text is None:
@@ -60,6 +66,8 @@ def parse_nvidia_smi(lines: Iterable[str]) -> NvidiaSmiReport:
         elif "," in text or text.strip():
             table = query.QueryText(text)
             row_prefixes = _row_prefixes(text)
+    if lost:
+        return QueryReport((), tuple(lost), (), 0, command="nvidia-smi")
     return _report(matrix, blocks, table)
 
 

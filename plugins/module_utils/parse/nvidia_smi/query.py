@@ -34,6 +34,7 @@ class QueryReport:
     lost: Tuple[str, ...]
     unknown: Tuple[str, ...]
     damaged: int
+    command: str = "--query-gpu csv"
 
     @property
     def failure(self) -> Optional[str]:
@@ -94,4 +95,4 @@ def _value(key: str, cell: str, has_unit: bool) -> Any:
 
 
 def reading(report: QueryReport) -> Dict[str, Any]:
-    return {"command": "--query-gpu csv", "gpus": list(report.gpus), "ok": report.ok, "failure": report.failure}
+    return {"command": report.command, "gpus": list(report.gpus), "ok": report.ok, "failure": report.failure}
