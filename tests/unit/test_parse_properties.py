@@ -85,8 +85,7 @@ WRAPPERS = {
     ),
 }
 # Whose own text already has a prefix that names hosts: another host's label in front of it would be another statement.
-# /proc/net/bonding is read where it stands, by the check itself; nobody's launcher prints it.
-UNWRAPPED = {"nvidia-smi/09-q-clique-pdsh-prefix-split-domain"} | {name for name in IDS if name.startswith("bonding/")}
+UNWRAPPED = {"nvidia-smi/09-q-clique-pdsh-prefix-split-domain"}
 
 
 @pytest.mark.parametrize("wrapper", sorted(WRAPPERS))

@@ -7,7 +7,10 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, Callable, Dict, Iterable, NamedTuple
+import re
+from typing import Any, Callable, Dict, Iterable, Iterator, NamedTuple
+
+from .text import Prefixes, clean
 
 __all__ = ["TOOLS", "Tool", "read"]
 
@@ -35,6 +38,14 @@ TOOLS: Dict[str, Tool] = {
 }
 
 
+# The check reads the file where it stands; a copy of it may have come through pdsh or a log.
+_BONDING_LINE = re.compile(
+    r"\s*(?:Ethernet Channel Bonding|802\.3ad info|details (?:actor|partner) lacp pdu:"
+    r"|(?:Bonding|Transmit|MII|Up|Down|Peer|LACP|Min|Aggregator|System|Active|Number|Actor|Partner|Slave|Speed|Duplex"
+    r"|Link|Permanent|Primary|Currently|ARP|NS|system|port|oper)\b[\w ().-]*:)"
+)
+
+
 class Read(NamedTuple):
     report: Any
     reading: Dict[str, Any]
@@ -45,5 +56,13 @@ def read(tool: str, lines: Iterable[str]) -> Read:
     entry = TOOLS[tool]
     module = importlib.import_module("." + entry.module, __package__)
     parse: Callable[[Iterable[str]], Any] = getattr(module, entry.parser)
-    report = parse(lines)
+    report = parse(_bare(lines) if tool == "bonding" else lines)
     return Read(report, module.reading(report))
+
+
+def _bare(lines: Iterable[str]) -> Iterator[str]:
+    prefixes = Prefixes(_BONDING_LINE)
+    for raw in lines:
+        line = clean(raw)
+        text = prefixes.strip(line)
+        yield line if text is None else text
