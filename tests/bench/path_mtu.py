@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.integration.mtu_run import NOTHING, ROOT, check_mtu
+from tests.integration.mtu_run import NOTHING, ROOT, Run, check_mtu, library
 from tests.integration.mtu_scale import FORKS, HOSTS, names
 from tests.integration.netns import Fleet, fleet
 
@@ -157,39 +157,53 @@ def nothing(count: int) -> Cost:
         return cost(lambda: check_mtu(few, MTU, forks=FORKS, task=NOTHING)).times(1 / len(few.names))
 
 
+def tell(way: str, spent: Cost, plain: Cost, one_fping: Cost) -> None:
+    """At once: on a busy machine the next way may take minutes."""
+    line = f"{way:38}"
+    for mine, of_loop, of_fping in (
+        (spent.seconds, plain.seconds, one_fping.seconds),
+        (spent.cpu_seconds, plain.cpu_seconds, one_fping.cpu_seconds),
+    ):
+        line += f"{mine:9.1f}{of_loop / mine:8.1f}x{of_fping / mine:9.2f}x"
+    print(line, flush=True)
+
+
 def main() -> int:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else HOSTS
+    print(f"{count} hosts, {count * (count - 1)} paths of {MTU} bytes, {FORKS} at once, {os.cpu_count()} cores")
+    print(
+        f"{'way':38}{'seconds':>9}{'loop is':>9}{'fping is':>10}{'CPU s':>9}{'loop is':>9}{'fping is':>10}", flush=True
+    )
     with fleet(names(count), acquainted=True) as hosts:
-        plain = loop(hosts)
-        one_fping = fping(hosts)
+        plain, one_fping = loop(hosts), fping(hosts)
+        tell("one ping a pair (extrapolated)", plain, plain, one_fping)
+        tell("one fping a host", one_fping, plain, one_fping)
+        tell(
+            "the prober, Python started once", cost(lambda: healthy(library(hosts, MTU, forks=FORKS))), plain, one_fping
+        )
         prober, single, prober_mib = alone(hosts)
-        results = []
+        tell("the prober, a new Python for each host", prober, plain, one_fping)
+        tell("one host's prober, nothing else runs", single, plain, one_fping)
+        runs = []
         with Memory() as memory:
-            whole = cost(lambda: results.append(check_mtu(hosts, MTU, forks=FORKS)))
-    run, idle = results[0], nothing(count)
+            whole = cost(lambda: runs.append(healthy(check_mtu(hosts, MTU, forks=FORKS))))
+        tell("check_mtu, one Ansible task", whole, plain, one_fping)
+    print(
+        f"peak memory: {prober_mib:.0f} MiB a prober, {runs[0].controller_mib:.0f} MiB the controller's main process,"
+    )
+    print(
+        f"{memory.peak_mib:.0f} MiB all processes of the Ansible run together, those of {FORKS} hosts among them",
+        flush=True,
+    )
+    idle, share = nothing(count).cpu_seconds, whole.cpu_seconds / count
+    print(f"Ansible's part: an empty task takes {idle:.2f} CPU s a host, check_mtu {share:.2f}")
+    return 0
+
+
+def healthy(run: Run) -> Run:
     if run.faults():
         raise RuntimeError(f"a healthy fleet has faults: {list(run.faults().items())[:5]}")
-    print(f"{count} hosts, {run.paths()} paths of {MTU} bytes, {FORKS} hosts at once, {os.cpu_count()} cores")
-    print(f"{'way':38}{'seconds':>9}{'loop is':>9}{'fping is':>10}{'CPU s':>9}{'loop is':>9}{'fping is':>10}")
-    for way, spent in (
-        ("one ping a pair (extrapolated)", plain),
-        ("one fping a host", one_fping),
-        ("the prober alone, a process a host", prober),
-        ("check_mtu, one Ansible task", whole),
-        ("one host's prober, nothing else runs", single),
-    ):
-        line = f"{way:38}"
-        for mine, of_loop, of_fping in (
-            (spent.seconds, plain.seconds, one_fping.seconds),
-            (spent.cpu_seconds, plain.cpu_seconds, one_fping.cpu_seconds),
-        ):
-            line += f"{mine:9.1f}{of_loop / mine:8.1f}x{of_fping / mine:9.2f}x"
-        print(line)
-    share = whole.times(1 / count)
-    print(f"Ansible's part: an empty task takes {idle.cpu_seconds:.2f} CPU s a host, check_mtu {share.cpu_seconds:.2f}")
-    print(f"peak memory: {prober_mib:.0f} MiB a prober, {run.controller_mib:.0f} MiB the controller's main process,")
-    print(f"{memory.peak_mib:.0f} MiB all processes of the Ansible run together, those of {FORKS} hosts among them")
-    return 0
+    return run
 
 
 if __name__ == "__main__":
