@@ -16,6 +16,8 @@ from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible.plugins.connection import ConnectionBase
 
+from ..module_utils.network.agent import APPLY_SECONDS
+
 # After the window the host needs a while to take its old configuration into effect.
 GRACE_SECONDS = 90
 POLL_SECONDS = 2
@@ -35,7 +37,7 @@ class ActionModule(ActionBase):
         if result.get("failed") or result.get("state") != "pending":
             return result
         timeout = int(self._task.args.get("confirm_timeout", 60))
-        outcome = self._wait(result["transaction"], timeout, task_vars)
+        outcome = self._wait(result["transaction"], APPLY_SECONDS + timeout, task_vars)
         result.update(state=outcome["state"], message=outcome.get("message", ""))
         result["notes"] = result["notes"] + [note for note in outcome.get("notes", []) if note not in result["notes"]]
         if outcome["state"] != "confirmed":
@@ -58,14 +60,14 @@ class ActionModule(ActionBase):
             task_vars=task_vars,
         )
 
-    def _wait(self, transaction: str, timeout: int, task_vars: dict[str, Any] | None) -> dict[str, Any]:
+    def _wait(self, transaction: str, window: int, task_vars: dict[str, Any] | None) -> dict[str, Any]:
         """Ask over new connections until the host says that the change is confirmed, or undone."""
         started = time.monotonic()
         outcome: dict[str, Any] = {"state": "unreachable"}
         differences: list[str] = []
-        while time.monotonic() - started < timeout + GRACE_SECONDS:
+        while time.monotonic() - started < window + GRACE_SECONDS:
             time.sleep(POLL_SECONDS)
-            late = timeout - (time.monotonic() - started) < GIVE_UP_SECONDS
+            late = window - (time.monotonic() - started) < GIVE_UP_SECONDS
             operation = "restore" if outcome["state"] == "differs" and late else "confirm"
             answer = self._ask(operation, transaction, task_vars)
             if answer is None:
@@ -112,7 +114,7 @@ def _failure(outcome: dict[str, Any], timeout: int) -> str:
             "members (MAC or PCI address), VLAN and bond."
         )
     return (
-        f"The node did not answer for {timeout + GRACE_SECONDS} s after its network was changed, and it has not come "
-        "back to its old network either. Look at its console: /var/lib/gpufleet/network/pending names the open change; "
-        "a restart restores the old network."
+        f"The node did not answer for {APPLY_SECONDS + timeout + GRACE_SECONDS} s after its network was changed, "
+        "and it has not come back to its old network either. Look at its console: "
+        "/var/lib/gpufleet/network/pending names the open change; a restart restores the old network."
     )

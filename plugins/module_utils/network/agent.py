@@ -28,6 +28,10 @@ STATE_DIRECTORY = "/var/lib/gpufleet/network"
 AGENT = STATE_DIRECTORY + "/agent.py"
 # A command of the backend that hangs must not outlive the window: the restore timer has to get its turn.
 COMMAND_TIMEOUT = 45
+# What applying may take on a slow machine, before the time to confirm begins.
+APPLY_SECONDS = 60
+# Debian 12 and Ubuntu 24.04 on; before
+NETPLAN_GENERATORS = ("/usr/libexec/netplan/generate", "/usr/lib/netplan/generate")
 Run = Callable[[Sequence[str]], Tuple[int, str]]
 
 
@@ -183,12 +187,24 @@ def apply(store: Store, run: Run, identity: str) -> None:
     store.set_status(identity, "applying")
     retire(run, change["retire"])
     _rename(run, [(port["mac"], port["new"]) for port in change["ports"]], store)
-    code, output = _activate(run, change, change["connections"])
+    code, output = _activate(store, run, change, change["connections"])
     if code:
         restore(store, run, identity, "the new configuration was refused: %s" % output.strip(), from_apply=True)
         return
     set_sysctls(store, change["sysctls"])
     store.set_status(identity, "applied")
+    _open_window(store, run, identity, change["timeout"])
+
+
+def _open_window(store: Store, run: Run, identity: str, seconds: int) -> None:
+    """The time to confirm counts from now, when there is a new network to confirm.
+
+    The first timer also had to leave time for applying. It is let go only when the second one runs.
+    """
+    argv = ["systemd-run", "--unit=gpufleet-network-unconfirmed-%s" % identity, "--on-active=%d" % seconds]
+    argv += ["--timer-property=AccuracySec=500ms", sys.executable, store.path(AGENT), "restore", identity]
+    if run(argv)[0] == 0:
+        run(["systemctl", "stop", "gpufleet-network-restore-%s.timer" % identity])
 
 
 def restore(store: Store, run: Run, identity: str, reason: str, from_apply: bool = False) -> None:
@@ -205,7 +221,7 @@ def restore(store: Store, run: Run, identity: str, reason: str, from_apply: bool
         _rename(run, [(port["mac"], port["old"]) for port in change["ports"]], store)
         for port in change["ports"]:
             run(["ip", "address", "flush", "dev", port["old"], "scope", "global"])
-        _activate(run, change, change["old_connections"])
+        _activate(store, run, change, change["old_connections"])
         for port in change["ports"]:
             run(["ip", "link", "set", "dev", port["old"], "mtu", str(port["mtu"])])
             if not port["up"]:
@@ -246,13 +262,28 @@ def retire(run: Run, what: Dict[str, Any]) -> None:
         run(["ip", "link", "delete", "dev", device])
 
 
-def _activate(run: Run, change: Dict[str, Any], connections: Sequence[str]) -> Tuple[int, str]:
+def _activate(store: Store, run: Run, change: Dict[str, Any], connections: Sequence[str]) -> Tuple[int, str]:
     if change["backend"] == "netplan":
-        return run(["netplan", "apply"])
+        return _activate_netplan(store, run)
     code, output = run(["nmcli", "connection", "reload"])
     for connection in connections:
         code, output = (code, output) if code else run(["nmcli", "--wait", "20", "connection", "up", "id", connection])
     return code, output
+
+
+def _activate_netplan(store: Store, run: Run) -> Tuple[int, str]:
+    """What ``netplan apply`` comes to with networkd, without its Python: half a minute on a slow machine.
+
+    From netplan 1.2 on the generator writes units only, and ``configure`` is the other half; that is left to netplan.
+    """
+    generator = next((path for path in NETPLAN_GENERATORS if os.path.exists(store.path(path))), None)
+    if generator is None or os.path.exists(store.path("/usr/libexec/netplan/configure")):
+        return run(["netplan", "apply"])
+    code, output = run([generator])
+    if code:
+        return code, output
+    run(["udevadm", "control", "--reload"])
+    return run(["networkctl", "reload"])
 
 
 def _rename(run: Run, wanted: Sequence[Tuple[Optional[str], str]], store: Store) -> None:

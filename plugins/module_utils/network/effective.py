@@ -22,6 +22,7 @@ from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 
 from ..errors import ConfigError
 from ..runner import Runner
+from .agent import NETPLAN_GENERATORS
 from .plan import Plan
 
 __all__ = [
@@ -37,9 +38,6 @@ __all__ = [
 NETPLAN_DIRECTORIES = ("lib/netplan", "etc/netplan", "run/netplan")
 UNIT_DIRECTORIES = ("usr/lib/systemd/network", "run/systemd/network", "etc/systemd/network")
 _PREFIX = "10-netplan-"
-# What `netplan generate` starts. Asked directly it answers at once, where netplan itself loads Python for seconds on a
-# small machine; netplan is asked again, for its words, when this refuses, or does not work in this way.
-_GENERATORS = ("/usr/libexec/netplan/generate", "/usr/lib/netplan/generate")
 TAKEN_OVER = """\
 # The role node_network took over what stood here; the old file is kept in /var/lib/gpufleet/network.
 network:
@@ -128,7 +126,9 @@ class Generator:
         try:
             _write(scratch, files)
             folder = os.path.join(scratch, "run/systemd/network")
-            program = next((path for path in _GENERATORS if os.path.exists(path)), None)
+            # The generator is what `netplan generate` starts. Asked directly it answers at once, where netplan itself
+            # loads Python for seconds on a small machine; netplan is asked again, for its words, when this refuses.
+            program = next((path for path in NETPLAN_GENERATORS if os.path.exists(path)), None)
             if (
                 program
                 and self.runner.run([program, "--root-dir", scratch], timeout=60).rc == 0

@@ -116,7 +116,7 @@ def begin(store: Store, runner: Runner, change: Change) -> str:
         _record(store, identity, change, predecessor)
         _install_agent(store, runner)
         # The new timer runs before the old one is let go: at no moment can the process die with nobody to restore.
-        _start(runner, store, "restore", identity, change.timeout + ANSWER_SECONDS)
+        _start(runner, store, "restore", identity, ANSWER_SECONDS + agent.APPLY_SECONDS + change.timeout)
         store.write(STATE_DIRECTORY + "/pending", identity)
     except (OSError, ClusterError) as exc:
         shutil.rmtree(directory, ignore_errors=True)
@@ -240,7 +240,7 @@ def _start(runner: Runner, store: Store, verb: str, identity: str, seconds: int)
 
 
 def stop_timers(runner: Runner, identity: str) -> None:
-    for verb in ("apply", "restore"):
+    for verb in ("apply", "restore", "unconfirmed"):
         runner.run(["systemctl", "stop", "gpufleet-network-%s-%s.timer" % (verb, identity)], timeout=30)
 
 
