@@ -182,8 +182,8 @@ def told(findings: list[Finding]) -> list[tuple[str, str | None, Any, Any, str]]
                     None,
                     1500,
                     9000,
-                    "storage: p1, p10, p2, p3, p4, p5, p6, p7 and 2 more: small packets pass, those of 9000 bytes do not"
-                    " (largest that passes: 1500)",
+                    "storage: p1, p10, p2, p3, p4, p5, p6, p7 and 2 more: small packets pass, those of 9000 bytes "
+                    "do not (largest that passes: 1500)",
                 ),
                 ("OK", "p99", 9000, 9000, "storage: 1 paths carry packets of 9000 bytes"),
             ],
