@@ -1,4 +1,4 @@
-"""One passage through the lab: bare, proven, run again, and the faults that are found quickly. In this order."""
+"""One passage through the lab: bare, proven, run again, faults found, a machine lost. In this order."""
 
 from __future__ import annotations
 
@@ -11,30 +11,13 @@ from tests.integration.lab import command, play, ssh
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("lab")]
 
 
-def test_check_mode_on_a_bare_lab_ends_without_error_and_changes_nothing() -> None:
-    before = ssh("worker-1", "ls -R /etc | sha256sum; cat /proc/swaps /etc/fstab")
-    played = play("playbooks/site.yml", "--check", "--diff")
-    assert ssh("worker-1", "ls -R /etc | sha256sum; cat /proc/swaps /etc/fstab") == before
-    assert played.changed().keys() == {"cp-1", "worker-1"}, "check mode says what it would change"
-
-
 def test_bare_machines_become_proven() -> None:
+    assert ssh("worker-1", "tail -n +2 /proc/swaps").strip() != "", "a bare machine swaps"
     played = play("playbooks/site.yml")
     assert played.status == "successful"
     assert played.report is not None
     assert played.report["verdict"] in ("OK", "WARN")
     assert played.findings("FAIL") + played.findings("UNKNOWN") == []
-
-
-def test_second_run_changes_nothing() -> None:
-    played = play("playbooks/site.yml")
-    assert played.changed() == {}, played.changed_tasks()
-
-
-def test_check_mode_on_a_finished_lab_shows_no_difference() -> None:
-    played = play("playbooks/site.yml", "--check", "--diff")
-    assert played.changed() == {}, played.changed_tasks()
-    assert played.diffs() == []
 
 
 def test_bond_sees_its_partner() -> None:
@@ -56,46 +39,43 @@ def test_swap_is_off_and_the_clock_follows_the_control_plane() -> None:
     assert "10.77.0.11" in ssh("worker-1", "chronyc -n -c tracking")
 
 
-def test_one_check_alone() -> None:
-    played = play("playbooks/site.yml", "--tags", "mtu_check")
-    assert played.report is not None
-    assert {finding["check"] for finding in played.report["findings"]} == {"mtu"}
-    assert played.changed() == {}
+def test_second_run_changes_nothing() -> None:
+    played = play("playbooks/site.yml")
+    assert played.changed() == {}, played.changed_tasks()
 
 
-FAULTS = [
-    pytest.param("member-mtu", "mtu", "FAIL", "1500", id="a-members-mtu-is-1500"),
-    pytest.param("path-mtu", "mtu", "FAIL", "1500", id="a-path-drops-jumbo-frames"),
-    pytest.param("leg-down", "bond", "FAIL", "", id="one-leg-of-the-bond-is-down"),
-]
-
-
-@pytest.mark.parametrize(("fault", "check", "severity", "measured"), FAULTS)
-def test_fault_is_found_and_named(fault: str, check: str, severity: str, measured: str) -> None:
-    command("fault", fault, "worker-1")
+def test_one_check_alone_finds_a_members_mtu() -> None:
+    command("fault", "member-mtu", "worker-1")
     try:
-        played = play("playbooks/verify.yml", "--tags", f"{check}_check", check_rc=False)
+        played = play("playbooks/site.yml", "--tags", "mtu_check", check_rc=False)
     finally:
         command("heal")
     assert played.rc != 0
-    found = played.findings(severity)
-    assert any("worker-1" in json.dumps(finding["subject"]) for finding in found), found
-    assert all(finding["check"] == check for finding in found), found
-    assert measured in json.dumps(found)
+    assert played.report is not None
+    assert {finding["check"] for finding in played.report["findings"]} == {"mtu"}
+    found = played.findings("FAIL")
+    assert found
+    assert all("worker-1" in json.dumps(finding["subject"]) for finding in found), found
+    assert any(finding["measured"] == 1500 and finding["expected"] == 9000 for finding in found), found
+
+
+def test_leg_of_the_bond_that_is_down_is_named() -> None:
+    command("fault", "leg-down", "worker-1")
+    try:
+        played = play("playbooks/verify.yml", "--tags", "bond_check", check_rc=False)
+    finally:
+        command("heal")
+    assert played.rc != 0
+    found = played.findings("FAIL")
+    assert {(f["check"], f["subject"]["host"], f["subject"]["network"]) for f in found} == {
+        ("bond", "worker-1", "storage")
+    }
 
 
 def test_only_worker_switched_off_is_unknown_and_fails_the_run() -> None:
     command("fault", "power-off", "worker-1")
-    try:
-        played = play("playbooks/site.yml", check_rc=False)
-    finally:
-        command("heal", timeout=900)
+    played = play("playbooks/site.yml", check_rc=False)
     assert played.rc != 0
     assert played.report is not None
-    assert played.report["verdict"] in ("UNKNOWN", "FAIL")
-    assert [f for f in played.findings("UNKNOWN") if f["subject"]["host"] == "worker-1"]
-    assert played.report["hosts"]["worker-1"]["state"] == "unreachable"
-
-
-def test_healed_lab_passes_again() -> None:
-    assert play("playbooks/verify.yml").report["verdict"] in ("OK", "WARN")
+    assert [f["subject"]["host"] for f in played.findings("UNKNOWN")] == ["worker-1"]
+    assert "could not be reached" in played.findings("UNKNOWN")[0]["message"]

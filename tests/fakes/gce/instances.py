@@ -224,8 +224,9 @@ def _server_side(store: Store, project: str, path: str, body: Resource) -> Resou
         }
         if subnet:
             filled.setdefault("network", subnet["network"])
-        for access in filled.get("accessConfigs", []):
-            access.setdefault("natIP", f"203.0.113.{number % 250}")
+        if "accessConfigs" in filled:  # copies: the request's own body stands in the request log
+            address = {"natIP": f"203.0.113.{number % 250}"}
+            filled["accessConfigs"] = [{**address, **access} for access in filled["accessConfigs"]]
         nics.append({**filled, **{k: COMPUTE + resolve(filled[k], project) for k in _LINKS if k in filled}})
     return {
         "status": "PROVISIONING",
