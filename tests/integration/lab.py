@@ -29,6 +29,14 @@ def ssh(node: str, *argv: str, check: bool = True) -> str:
     return command("ssh", node, *argv, check=check).stdout
 
 
+def wait_for_another_boot(node: str, boot_id: str, seconds: float = 900) -> None:
+    deadline = time.monotonic() + seconds
+    while (now := ssh(node, "cat /proc/sys/kernel/random/boot_id", check=False)) in ("", boot_id):
+        assert time.monotonic() < deadline, f"{node} has not come back after {seconds} s"
+        time.sleep(5)
+    assert now
+
+
 @dataclass(frozen=True)
 class Played:
     """One run of a playbook: ansible-runner's rc and status, what changed, every task's result, and the report."""

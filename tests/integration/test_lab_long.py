@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.integration.lab import command, play, ssh
+from tests.integration.lab import command, play, ssh, wait_for_another_boot
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("lab")]
 
@@ -57,8 +57,7 @@ def test_rules_tables_and_swap_survive_a_reboot() -> None:
     rules, routes = ssh("worker-1", "ip rule"), ssh("worker-1", "ip route show table 200")
     boot = ssh("worker-1", "cat /proc/sys/kernel/random/boot_id")
     ssh("worker-1", "systemctl reboot", check=False)
-    command("wait", "worker-1", timeout=900)
-    assert ssh("worker-1", "cat /proc/sys/kernel/random/boot_id") != boot
+    wait_for_another_boot("worker-1", boot)
     assert (ssh("worker-1", "ip rule"), ssh("worker-1", "ip route show table 200")) == (rules, routes)
     assert ssh("worker-1", "tail -n +2 /proc/swaps").strip() == ""
     assert play("playbooks/verify.yml").report["verdict"] in ("OK", "WARN")
