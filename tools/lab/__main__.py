@@ -46,11 +46,7 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def show_status(paths: Paths) -> None:
-    state = read_state(paths.state)
-    if state is None:
-        print("no lab is up. Start one with: scripts/lab up")
-        return
-    rows = Lab(paths, state).table()
+    rows = Lab.of_user(paths).table()
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
