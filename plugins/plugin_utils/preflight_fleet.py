@@ -20,7 +20,7 @@ __all__ = ["Networks", "check_between", "check_cidrs", "check_groups", "check_na
 Networks = Mapping[str, Sequence[Network]]
 Cidr = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-LABEL = re.compile(r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")
+LABEL = re.compile(r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z")
 # Linux keeps no longer host name (HOST_NAME_MAX).
 HOST_NAME_MAX = 64
 RFC_1123 = (

@@ -9,7 +9,12 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from ansible_collections.gpufleet.cluster.plugins.module_utils.network.model import BOND_KEYS, NETWORK_KEYS
+import pytest
+from ansible_collections.gpufleet.cluster.plugins.module_utils.network.model import (
+    BOND_KEYS,
+    NETWORK_KEYS,
+    parse_networks,
+)
 from ansible_collections.gpufleet.cluster.plugins.plugin_utils.fleet import FLEET_VARIABLES, Fleet, fleet_networks
 from ansible_collections.gpufleet.cluster.plugins.plugin_utils.preflight import advise, check_inventory, message
 from ansible_collections.gpufleet.cluster.plugins.plugin_utils.recipe import check_stack
@@ -57,3 +62,20 @@ def test_no_input_is_answered_with_a_traceback(hosts: Any, variables: Any, group
     ]
     json.dumps([asdict(problem) for problem in problems])
     message(problems)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("name", "management\n"),
+        ("interface", "eth0\n"),
+        ("members", [{"mac": "52:54:00:00:00:01\n"}]),
+        ("members", [{"pci": "0000:01:00.0\n"}]),
+        ("mtu", "1500\n"),
+    ],
+)
+def test_a_newline_at_the_end_is_no_part_of_a_good_value(key: str, value: Any) -> None:
+    """It would end up in a file's line, where it begins another one."""
+    network = {"name": "management", "interface": "eth0", "address": "10.0.1.11/24", key: value}
+    _, problems = parse_networks("w1", [network])
+    assert [problem for problem in problems if key in problem.variable], problems

@@ -17,7 +17,7 @@ from .model import Member
 
 __all__ = ["Device", "find_device", "parse_altnames", "read_hardware"]
 
-_PCI = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
+_PCI = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")
 # include/uapi/linux/if_arp.h
 _TYPES = {"1": "ethernet", "32": "infiniband", "772": "loopback"}
 

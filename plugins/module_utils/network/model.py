@@ -78,9 +78,9 @@ MEMBER_KEYS = ("mac", "pci", "name")
 ROUTE_KEYS = ("to", "via", "metric", "table")
 RULE_KEYS = ("from", "to", "priority", "table")
 # Linux: 15 characters, no slash or blank. 68 is the smallest MTU of IPv4 (RFC 791), 1280 that of IPv6 (RFC 8200).
-INTERFACE_NAME = re.compile(r"^(?!\.{1,2}$)[^\s/:@]{1,15}$")
-MAC = re.compile(r"^([0-9a-f]{2}:){5}[0-9a-f]{2}$")
-PCI = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
+INTERFACE_NAME = re.compile(r"^(?!\.{1,2}$)[^\s/:@]{1,15}\Z")
+MAC = re.compile(r"^([0-9a-f]{2}:){5}[0-9a-f]{2}\Z")
+PCI = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")
 # The kernel keeps 253 to 255 for default, main and local.
 RESERVED_TABLES = (0, 253, 254, 255)
 
@@ -171,7 +171,7 @@ class _Reader:
     def integer(self, where: str, value: Any, low: int, high: int) -> Optional[int]:
         if value is None:
             return None
-        if isinstance(value, bool) or not re.match(r"^\d+$", str(value)) or not low <= int(value) <= high:
+        if isinstance(value, bool) or not re.match(r"^\d+\Z", str(value)) or not low <= int(value) <= high:
             self.bad(where, value, "a number from %d to %d" % (low, high))
             return None
         return int(value)
@@ -249,7 +249,7 @@ def _network(reader: _Reader, index: int, entry: Any) -> Optional[Network]:
     where = "node_networks[%d]" % index
     data = reader.keys(where, entry, tuple(NETWORK_KEYS))
     name = data.get("name")
-    if not isinstance(name, str) or not re.match(r"^[a-z][a-z0-9_]*$", name):
+    if not isinstance(name, str) or not re.match(r"^[a-z][a-z0-9_]*\Z", name):
         reader.bad(where + ".name", name, "a name of lower-case letters, digits and _")
         return None
     where = "node_networks[%s]" % name

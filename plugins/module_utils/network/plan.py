@@ -145,7 +145,7 @@ def _port(network: Network, member: Member, device: Device) -> Port:
 
 def _partition_interface(network: Network, ports: Sequence[Port], problems: List[str]) -> str:
     """The kernel names a partition's interface after its port: ib0.8001. The top bit is full membership."""
-    if not re.match(r"^0x[0-9a-fA-F]{1,4}$", str(network.pkey)) or int(str(network.pkey), 16) & 0x7FFF == 0:
+    if not re.match(r"^0x[0-9a-fA-F]{1,4}\Z", str(network.pkey)) or int(str(network.pkey), 16) & 0x7FFF == 0:
         problems.append("%s.pkey = %s: a partition key as 0x8001" % (network.name, network.pkey))
         return network.interface
     port = ports[0].name if ports else network.interface

@@ -22,7 +22,7 @@ IP_LINK = ("ip", "-j", "-d", "link", "show")
 SYSFS = "/sys/class/net"
 # Devices made on top of another one: they borrow its MAC address and are never a planned member.
 _STACKED = ("bond", "bridge", "vlan", "macvlan", "ipvlan", "vxlan")
-_PCI = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
+_PCI = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")
 
 
 @dataclass(frozen=True)
