@@ -84,6 +84,13 @@ options:
         description: Give it an external address.
         type: bool
         default: false
+  addresses:
+    description:
+      - For each machine that has fixed internal addresses, its name and the addresses in the order of O(interfaces).
+        Compute chooses those of the others. Names that are not in O(names) are ignored.
+      - Not together with O(bulk), which cannot give addresses.
+    type: dict
+    default: {}
   reservation:
     description:
       - Reservation to take the machines from, as a name, or as the affinity of a sub-block that
@@ -173,7 +180,8 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.errors import ConfigError
 from ..module_utils.gce.client import Compute
-from ..module_utils.gce.instance import Nic, Spec, problems
+from ..module_utils.gce.instance import Nic, Spec
+from ..module_utils.gce.instance_problems import problems
 from ..module_utils.gce.machines import Machine, bring_machines
 from ..module_utils.gce.module import argument_spec, manner, run
 from ..module_utils.gce.state import resolve
@@ -195,6 +203,14 @@ def affinity(reservation: str, project: str) -> str:
     )
 
 
+def addresses_of(addresses: Dict[str, Any], names: List[str]) -> Dict[str, List[str]]:
+    ours = {name: addresses[name] for name in names if name in addresses}
+    wrong = sorted(name for name, value in ours.items() if not isinstance(value, list))
+    if wrong:
+        raise ConfigError("addresses of %s: write a list of addresses, one for each interface" % ", ".join(wrong))
+    return {name: [str(address) for address in value] for name, value in ours.items()}
+
+
 def spec_of(params: Dict[str, Any]) -> Spec:
     project, zone = params["project"], params["zone"]
     subnets = "regions/%s/subnetworks" % zone.rsplit("-", 1)[0]
@@ -208,6 +224,7 @@ def spec_of(params: Dict[str, Any]) -> Spec:
             Nic(resolve(nic["subnetwork"], project, subnets), nic["nic_type"], nic["external_ip"])
             for nic in params["interfaces"]
         ),
+        addresses=addresses_of(params["addresses"], params["names"]),
         disk_gb=params["disk_gb"],
         disk_type=params["disk_type"],
         extra_disks=tuple(resolve(disk, project, "zones/%s/disks" % zone) for disk in params["disks"]),
@@ -224,7 +241,7 @@ def spec_of(params: Dict[str, Any]) -> Spec:
     )
 
 
-def check(compute: Compute, spec: Spec) -> None:
+def check(compute: Compute, spec: Spec, bulk: bool) -> None:
     """All that is wrong with the wish, at once, before anything is made."""
     deployment = ""
     if spec.affinity:
@@ -233,6 +250,8 @@ def check(compute: Compute, spec: Spec) -> None:
             "deploymentType", ""
         )
     wrong = problems(spec, deployment)
+    if bulk and spec.addresses:
+        wrong.append("a bulk request cannot give fixed addresses; leave out 'bulk' or 'addresses'")
     if wrong:
         raise ConfigError("these machines cannot be made: " + "; ".join(wrong))
 
@@ -258,6 +277,7 @@ def main() -> None:
             disk_type={"type": "str", "default": "hyperdisk-balanced"},
             disks={"type": "list", "elements": "str", "default": []},
             interfaces={"type": "list", "elements": "dict", "default": [], "options": INTERFACE},
+            addresses={"type": "dict", "default": {}},
             reservation={"type": "str"},
             placement_policy={"type": "str"},
             provisioning_model={"type": "str", "choices": MODELS},
@@ -282,7 +302,7 @@ def main() -> None:
     def work(compute: Compute) -> Dict[str, Any]:
         spec = spec_of(params)
         if params["state"] != "absent":
-            check(compute, spec)
+            check(compute, spec, params["bulk"])
         machines = bring_machines(
             compute,
             spec,

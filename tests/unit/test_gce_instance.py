@@ -159,6 +159,19 @@ WRONG = {
         {"machine_type": "n2-standard-4", "interfaces": INTERFACES[:1]},
         "a DENSE reservation needs provisioningModel RESERVATION_BOUND",
     ),
+    "addresses": (
+        {"addresses": {"w0": ["10.10.0.5"], "w1": ["10.10.0.6", "x", *(f"10.2{rail}.0.6" for rail in range(4))]}},
+        "w0 has 6 interfaces, but addresses for 1; w1: 'x' is no IPv4 address",
+    ),
+    "one address twice": (
+        {"addresses": {name: [f"10.10.{card}.5" for card in range(6)] for name in ("w0", "w1")}},
+        "w0 and w1 both want 10.10.0.5",
+    ),
+    "no list": ({"addresses": {"w0": "10.10.0.5"}}, "addresses of w0: write a list"),
+    "bulk": (
+        {"bulk": True, "addresses": {"w0": [f"10.10.{card}.5" for card in range(6)]}},
+        "a bulk request cannot give fixed addresses",
+    ),
     "unknown reservation": ({"reservation": "other"}, "reservations/other' was not found"),
 }
 
@@ -173,6 +186,25 @@ def test_f19_a18_wishes_that_are_refused_before_anything_is_made(
         assert result["failed"] is True
         assert why in result["msg"]
     assert fake.writes == []
+
+
+def test_fixed_addresses(capsys: pytest.CaptureFixture[str], fake: FakeCompute) -> None:
+    plan = {"w0": [f"10.{10 + card}.0.5" for card in range(6)], "other": ["not ours"]}
+    result = run_module(capsys, fake, "gce_instance", **A4X, addresses=plan)
+    assert result["failed"] is False
+    sent = {
+        request.body["name"]: [nic.get("networkIP") for nic in request.body["networkInterfaces"]]
+        for request in fake.writes
+    }
+    assert sent == {"w0": plan["w0"], "w1": [None] * 6}
+    assert names(result, "address")["w0"] == "10.10.0.5"
+    assert run_module(capsys, fake, "gce_instance", **A4X, addresses=plan)["changed"] is False
+    moved = {"w0": ["10.10.0.99", *plan["w0"][1:]]}
+    refused = run_module(capsys, fake, "gce_instance", **A4X, addresses=moved)
+    assert "w0 exists, and Compute cannot change in place: networkInterfaces is 'GVNIC:fleet-gvnic-0:10.10.0.5" in str(
+        refused["msg"]
+    )
+    assert len(fake.writes) == 2
 
 
 def test_all_that_is_wrong_is_said_at_once(capsys: pytest.CaptureFixture[str], fake: FakeCompute) -> None:

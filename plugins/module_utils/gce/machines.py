@@ -17,7 +17,8 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 from ..errors import ClusterError, ConfigError
 from .client import Clock, Compute, Operation
 from .errors import ApiError, NoAnswerError
-from .instance import Spec, bulk_body, fixed_differences, insert_body, updates
+from .instance import Spec, bulk_body, insert_body
+from .instance_changes import fixed_differences, updates
 from .state import Manner
 
 __all__ = ["Machine", "bring_machines"]
