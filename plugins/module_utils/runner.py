@@ -7,21 +7,24 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Optional, Protocol, Sequence
 
+from .process import Conversation
+
 __all__ = ["CommandResult", "ModuleRunner", "Runner", "SubprocessRunner"]
 
-# What a shell answers for a program that is not there, and what timeout(1) answers for one that took too long.
+# What a shell answers for a program that is not there, what timeout(1) answers for one that took too long, and what a
+# shell answers for one that wrote more than it may (128 + SIGXFSZ).
 RC_NOT_FOUND = 127
 RC_TIMEOUT = 124
+RC_FLOODED = 153
 
 
 @dataclass(frozen=True)
 class CommandResult:
-    """``rc`` 127: the program is missing; 124: it was killed at the time limit."""
+    """``rc`` 127: the program is missing; 124: it was killed at the time limit; 153: for saying too much."""
 
     rc: int
     stdout: str
@@ -35,6 +38,10 @@ class CommandResult:
     def timed_out(self) -> bool:
         return self.rc == RC_TIMEOUT
 
+    @property
+    def flooded(self) -> bool:
+        return self.rc == RC_FLOODED
+
 
 class Runner(Protocol):
     def run(self, argv: Sequence[str], timeout: Optional[float] = None, stdin: Optional[str] = None) -> CommandResult:
@@ -46,7 +53,9 @@ def _environment() -> Dict[str, str]:
 
 
 class SubprocessRunner:
-    """Runs for real. At the time limit the whole process group is killed."""
+    """Runs for real. At the time limit, or after ``most_bytes`` of output, the whole process group is ended."""
+
+    most_bytes = 64 * 1024 * 1024
 
     def run(self, argv: Sequence[str], timeout: Optional[float] = None, stdin: Optional[str] = None) -> CommandResult:
         try:
@@ -57,17 +66,17 @@ class SubprocessRunner:
                 stderr=subprocess.PIPE,
                 env=_environment(),
                 start_new_session=True,
-                text=True,
-                errors="replace",
             )
         except OSError as exc:
             return CommandResult(RC_NOT_FOUND, "", "%s: %s" % (argv[0], exc.strerror))
-        try:
-            stdout, stderr = process.communicate(stdin, timeout=timeout)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            stdout, stderr = process.communicate()
+        talk = Conversation(process, self.most_bytes)
+        talk.hold((stdin or "").encode("utf-8"), timeout)
+        stdout, stderr = talk.text("stdout"), talk.text("stderr")
+        if talk.ended == "timeout":
             return CommandResult(RC_TIMEOUT, stdout, stderr + "\n%s: no end after %s s" % (argv[0], timeout))
+        if talk.ended == "flood":
+            limit = "%d MiB" % (self.most_bytes >> 20)
+            return CommandResult(RC_FLOODED, stdout, stderr + "\n%s: ended after %s of output" % (argv[0], limit))
         return CommandResult(process.returncode, stdout, stderr)
 
 
