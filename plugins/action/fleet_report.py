@@ -21,7 +21,11 @@ from ..plugin_utils.report.run import RUN_ID, collection_version, inventory_name
 from ..plugin_utils.report.table import headline, table
 from ..plugin_utils.report.write import write_report
 
-CHECK = {name: {"type": "str", "required": True} for name in ("name", "tag", "variable")}
+CHECK = {
+    **{name: {"type": "str", "required": True} for name in ("name", "tag", "variable")},
+    "group": {"type": "str"},
+    "on_request": {"type": "bool", "default": False},
+}
 SPEC = {
     "run_id": {"type": "str", "required": True},
     "started": {"type": "str", "required": True},

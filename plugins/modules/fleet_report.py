@@ -56,6 +56,16 @@ options:
         description: Variable in which the result of the check is registered.
         type: str
         required: true
+      group:
+        description:
+          - Group of the hosts that the check is for. For other hosts it does not apply, whether its task was skipped or
+            did not run. Without it the check is for all hosts.
+        type: str
+      on_request:
+        description:
+          - Whether the check's task has the tag V(never). Then no result is expected unless its own tag was asked for.
+        type: bool
+        default: false
   groups:
     description: Groups that make up the fleet. All their hosts are listed.
     type: list

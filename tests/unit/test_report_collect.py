@@ -232,6 +232,42 @@ def test_selected_checks(run: list[str], skip: list[str], seen: list[str], expec
     assert [check.name for check in selected_checks(fake.CHECKS, run, skip, seen)] == expected
 
 
+FOR_GPUS = dataclasses.replace(fake.MTU, group="gpu_nodes")
+ON_REQUEST = dataclasses.replace(fake.MTU, on_request=True)
+SKIPPED = {"skipped": True, "false_condition": "x > 1"}
+
+
+@pytest.mark.parametrize(
+    ("groups", "result", "expected"),
+    [
+        pytest.param(["cpu_nodes"], SKIPPED, "not_applicable", id="skipped-elsewhere"),
+        pytest.param(["cpu_nodes"], None, "not_applicable", id="not-run-elsewhere"),
+        pytest.param(["cpu_nodes"], {"failed": True, "msg": "boom"}, "failed", id="broke-elsewhere"),
+        pytest.param(["gpu_nodes"], SKIPPED, "skipped", id="skipped-where-it-is-for"),
+        pytest.param(["gpu_nodes"], None, "missing", id="not-run-where-it-is-for"),
+    ],
+)
+def test_a_check_for_one_group(groups: list[str], result: Any, expected: str) -> None:
+    results = {} if result is None else {"mtu": result}
+    found = document(fake.host("w", *groups, **results), checks=(FOR_GPUS,))
+    assert found["hosts"]["w"]["checks"]["mtu"]["status"] == expected
+
+
+@pytest.mark.parametrize(
+    ("run", "skip", "seen", "expected"),
+    [
+        pytest.param(["all"], [], [], 0, id="not-with-all"),
+        pytest.param(["tagged"], [], [], 0, id="not-with-tagged"),
+        pytest.param(["mtu_check"], [], [], 1, id="by-its-tag"),
+        pytest.param(["never"], [], [], 1, id="by-never"),
+        pytest.param(["mtu_check"], ["mtu_check"], [], 0, id="skip-wins"),
+        pytest.param(["all"], [], ["mtu"], 1, id="a-result-counts"),
+    ],
+)
+def test_a_check_on_request(run: list[str], skip: list[str], seen: list[str], expected: int) -> None:
+    assert len(selected_checks([ON_REQUEST], run, skip, seen)) == expected
+
+
 def test_hosts_are_in_natural_order() -> None:
     names = ["worker-10", "cp-1", "worker-9", "10", "worker-1b", "9", "worker-1"]
     assert sorted(names, key=natural) == ["9", "10", "cp-1", "worker-1", "worker-1b", "worker-9", "worker-10"]

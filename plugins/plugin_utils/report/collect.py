@@ -33,14 +33,15 @@ class HostInput:
 def selected_checks(
     checks: Iterable[Check], run_tags: Iterable[str], skip_tags: Iterable[str], seen: Iterable[str] = ()
 ) -> tuple[Check, ...]:
-    """The checks that --tags and --skip-tags leave, by Ansible's rules for a task with one tag.
+    """The checks that --tags and --skip-tags leave, by Ansible's rules for a task with one tag, and with ``never``.
 
     A check in ``seen`` left a result, so it was selected, whatever tag did it (a play's own tag, for instance).
     """
     run, skip, found = set(run_tags), set(skip_tags), set(seen)
 
     def selected(check: Check) -> bool:
-        return bool(run & {"all", "tagged", check.tag}) and not skip & {"all", "tagged", check.tag}
+        asked = {check.tag, "never"} if check.on_request else {"all", "tagged", check.tag}
+        return bool(run & asked) and not skip & {"all", "tagged", check.tag}
 
     return tuple(check for check in checks if check.name in found or selected(check))
 
@@ -59,6 +60,8 @@ def collect(checks: Sequence[Check], hosts: Iterable[HostInput], run: Run) -> Fl
 def _cell(check: Check, host: HostInput, run_id: str) -> Cell:
     """Judge the form of one registered result."""
     result = host.results.get(check.name)
+    if check.group is not None and check.group not in host.groups and _absent(result):
+        return Cell(Status.NOT_APPLICABLE)
     if result is None:
         return _no_result(check, host)
     if not isinstance(result, Mapping):
@@ -77,6 +80,11 @@ def _cell(check: Check, host: HostInput, run_id: str) -> Cell:
             Status.STALE, f"The result of check {check.name} on {host.name} is of run {other}, not of this one."
         )
     return _answer(check, host.name, result)
+
+
+def _absent(result: Any) -> bool:
+    """The task of a check that is for other hosts was not reached, or skipped by its condition."""
+    return result is None or (isinstance(result, Mapping) and bool(result.get("skipped")))
 
 
 def _no_result(check: Check, host: HostInput) -> Cell:

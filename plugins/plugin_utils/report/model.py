@@ -49,11 +49,17 @@ def natural(name: str) -> list[tuple[int, int, str]]:
 
 @dataclass(frozen=True)
 class Check:
-    """A check of the collection: its name, the tag that selects it, the variable its result is registered in."""
+    """A check of the collection: its name, the tag that selects it, the variable its result is registered in.
+
+    ``group``: it is for hosts of this group only. ``on_request``: its task has the tag ``never``, so it runs only when
+    its own tag is asked for.
+    """
 
     name: str
     tag: str
     variable: str
+    group: str | None = None
+    on_request: bool = False
 
 
 @dataclass(frozen=True)
