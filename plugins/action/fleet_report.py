@@ -89,6 +89,7 @@ def _hosts(variables: Mapping[str, Any], params: Mapping[str, Any], checks: Iter
             selected=name in selected,
             dropped=name not in alive,
             results=_results(variables["hostvars"][name], checks),
+            reach=variables["hostvars"][name].get("fleet_reach"),
         )
         for name in fleet | asked
     ]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +39,28 @@ def wait_for_another_boot(node: str, boot_id: str, seconds: float = 900) -> None
         assert time.monotonic() < deadline, f"{node} has not come back after {seconds} s"
         time.sleep(5)
     assert now
+
+
+def wait_until(what: str, reached: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not reached():
+        assert time.monotonic() < deadline, f"not {what} after {seconds:.0f} s"
+        time.sleep(2)
+
+
+@contextlib.contextmanager
+def playing(playbook: str, *options: str) -> Iterator[None]:
+    """The playbook in a process group of its own, which is killed at the end: a controller that dies."""
+    argv = [str(ROOT / ".venv" / "bin" / "ansible-playbook"), playbook, "-i", str(INVENTORY), *options]
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(argv, cwd=ROOT, stdout=output, stderr=output, start_new_session=True)
+        try:
+            yield
+            assert process.poll() is None, "it was to be killed, and has ended by itself"
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.integration.lab import command, play, ssh, wait_for_another_boot
+from tests.integration.lab import command, play, playing, ssh, wait_for_another_boot, wait_until
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("lab")]
 
+Extra = Callable[[dict[str, Any]], tuple[str, str]]
 PROBE = "find /etc -newer /proc/1 -type f | sort | sha256sum; cat /proc/swaps /etc/fstab"
 
 
@@ -63,15 +67,83 @@ def test_rules_tables_and_swap_survive_a_reboot() -> None:
     assert play("playbooks/verify.yml").report["verdict"] in ("OK", "WARN")
 
 
+ONLY_THE_NETWORK = ("playbooks/site.yml", "--limit", "worker-1", "--tags", "node_network")
+PENDING = "/var/lib/gpufleet/network/pending"
+# Another plan that the machine can live with, and one that cuts it off.
+OTHER_MTU = {"node_network_networks": "{{ node_networks | map('combine', {'mtu': 1500}) }}"}
+BAD_GATEWAY = {
+    "node_network_networks": "{{ [node_networks[0] | combine({'gateway': '10.77.0.99'})] + node_networks[1:] }}"
+}
+
+
+@pytest.fixture
+def extra(tmp_path: Path) -> Extra:
+    """Extra variables as options; in a file, since ansible-runner's command line is split at spaces."""
+
+    def write(variables: dict[str, Any]) -> tuple[str, str]:
+        file = tmp_path / "extra.json"
+        file.write_text(json.dumps(variables))
+        return "-e", f"@{file}"
+
+    return write
+
+
+def pending() -> bool:
+    return ssh("worker-1", f"test -e {PENDING} && echo yes", check=False).strip() == "yes"
+
+
+def assert_the_network_is_the_plans() -> None:
+    """The next run ends well, and the one after it finds nothing to do."""
+    play(*ONLY_THE_NETWORK)
+    assert not pending()
+    assert ssh("worker-1", "cat /sys/class/net/rail1/mtu").strip() == "9000"
+    assert "default via 10.77.0.1 " in ssh("worker-1", "ip route")
+    assert play(*ONLY_THE_NETWORK).changed() == {}
+
+
 @pytest.mark.usefixtures("proven")
-def test_bad_management_gateway_comes_back_by_itself_and_the_run_says_so() -> None:
-    networks = (
-        "{'node_networks': [{'name': 'management', 'interface': 'enp0s16', 'members': [{'name': 'enp0s16'}],"
-        " 'address': '10.77.0.21/24', 'gateway': '10.77.0.99'}]}"
-    )
-    played = play(
-        "playbooks/site.yml", "--limit", "worker-1", "--tags", "node_network", "-e", f'"{networks}"', check_rc=False
-    )
+def test_bad_management_gateway_comes_back_by_itself_and_the_run_says_so(extra: Extra) -> None:
+    played = play(*ONLY_THE_NETWORK, *extra(BAD_GATEWAY), check_rc=False)
     assert played.rc != 0
     assert "The node restored its old network by itself" in played.output
-    assert "default via 10.77.0.1 " in ssh("worker-1", "ip route")
+    lost = [line for line in ssh("worker-1", f"cat {PENDING.rpartition('/')[0]}/*/status").splitlines() if line]
+    assert any("restored" in line for line in lost), lost
+    assert_the_network_is_the_plans()
+
+
+@pytest.mark.usefixtures("proven")
+def test_controller_killed_in_the_middle_of_the_change_and_run_again(extra: Extra) -> None:
+    with playing(*ONLY_THE_NETWORK, *extra(OTHER_MTU)):
+        wait_until("in the middle of the change", pending, 300)
+    assert_the_network_is_the_plans()
+
+
+@pytest.mark.usefixtures("proven")
+def test_restart_inside_the_window_boots_with_the_old_network(extra: Extra) -> None:
+    with playing(*ONLY_THE_NETWORK, *extra({**BAD_GATEWAY, "node_network_confirm_timeout": 900})):
+        wait_until("in the middle of the change", pending, 300)
+        wait_until("cut off", lambda: ssh("worker-1", "echo yes", check=False) == "", 120)
+    command("fault", "power-off", "worker-1")
+    command("fault", "power-on", "worker-1")
+    wait_until("reachable", lambda: ssh("worker-1", "echo yes", check=False) != "", 900)
+    assert not pending()
+    assert_the_network_is_the_plans()
+
+
+@pytest.mark.usefixtures("proven")
+def test_full_disk_in_etc_leaves_nothing_half_written(extra: Extra) -> None:
+    """A small file system of its own, filled to the last byte, lies over /etc/netplan."""
+    content = "cd /etc/netplan && sha256sum *.yaml && ls | grep -v fill"
+    ssh("worker-1", "mkdir /run/full && mount -t tmpfs -o size=32k tmpfs /run/full && cp -a /etc/netplan/. /run/full")
+    ssh("worker-1", "mount --move /run/full /etc/netplan && rmdir /run/full")
+    ssh("worker-1", "cat /dev/zero >/etc/netplan/fill", check=False)
+    before = ssh("worker-1", content)
+    try:
+        played = play(*ONLY_THE_NETWORK, *extra(OTHER_MTU), check_rc=False)
+        assert played.rc != 0
+        assert "No space left on device" in played.output
+        assert ssh("worker-1", content) == before
+        assert not pending()
+    finally:
+        ssh("worker-1", "umount /etc/netplan")
+    assert_the_network_is_the_plans()

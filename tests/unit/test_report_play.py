@@ -44,6 +44,13 @@ PLAYBOOK = """
   tasks:
     - ansible.builtin.fail: {msg: on purpose}
       when: inventory_hostname == breaks | default('')
+    - ansible.builtin.raw: "true"
+      register: fleet_reach
+      when: hello | default(false)
+      tags: [mtu_check]
+    - ansible.builtin.meta: end_host
+      when: fleet_reach is unreachable
+      tags: [mtu_check]
     - canned_check:
         result:
           check: mtu
@@ -147,6 +154,18 @@ def test_the_only_selected_host_is_off(tmp_path: Path) -> None:
     code, output, found = play(tmp_path, "--tags", "mtu_check", "--limit", "worker-3")
     assert found is not None, output
     assert (code, found["verdict"], verdicts(found)["worker-3"]) == (2, "UNKNOWN", ("unreachable", "UNKNOWN"))
+
+
+def test_a_host_that_did_not_answer_the_first_word_is_asked_nothing_else(tmp_path: Path) -> None:
+    _, output, found = play(tmp_path, "--tags", "mtu_check", "-e", '{"hello": true}')
+    assert found is not None, output
+    assert verdicts(found)["worker-3"] == ("unreachable", "UNKNOWN")
+    assert output.count("UNREACHABLE") == 1
+    assert {name for name, (state, _) in verdicts(found).items() if state == "measured"} == {
+        "cp-1",
+        "worker-1",
+        "worker-2",
+    }
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,17 @@ REASON_LENGTH = 2000
 
 @dataclass(frozen=True)
 class HostInput:
-    """What the controller knows of a host: ``results`` holds its registered results by check name."""
+    """What the controller knows of a host: ``results`` holds its registered results by check name.
+
+    ``reach`` is the result of the playbook's first word to it. One that did not answer was asked nothing else.
+    """
 
     name: str
     groups: Sequence[str]
     selected: bool
     dropped: bool
     results: Mapping[str, Any]
+    reach: Any = None
 
 
 def selected_checks(
@@ -62,6 +66,8 @@ def _cell(check: Check, host: HostInput, run_id: str) -> Cell:
     result = host.results.get(check.name)
     if check.group is not None and check.group not in host.groups and _absent(result):
         return Cell(Status.NOT_APPLICABLE)
+    if result is None and isinstance(host.reach, Mapping) and host.reach.get("unreachable"):
+        result = host.reach
     if result is None:
         return _no_result(check, host)
     if not isinstance(result, Mapping):
