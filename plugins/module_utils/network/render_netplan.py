@@ -21,7 +21,8 @@ NETPLAN_FILE = "/etc/netplan/90-gpufleet.yaml"
 _HEADER = "# Written by the role node_network from node_networks; changes made here are lost.\n"
 # What YAML reads as the same string without quotes: a word that is no boolean, or a dotted IPv4 address.
 _PLAIN = re.compile(
-    r"^(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z][A-Za-z0-9_.+-]*\Z|^\d+\.\d+\.\d+\.\d+(?:/\d+)?\Z", re.IGNORECASE
+    r"^(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z][A-Za-z0-9_.+-]*\Z|^\d+\.\d+\.\d+\.\d+(?:/\d+)?\Z",
+    re.IGNORECASE,
 )
 _NO_AUTOCONFIGURATION = {"dhcp4": False, "dhcp6": False, "accept-ra": False}
 
