@@ -35,6 +35,12 @@ options:
     type: str
     required: true
     choices: [gpufleet.cluster.gce_nvl72, gce_nvl72]
+  enabled:
+    description:
+      - Whether to ask at all. May be a template, so that a folder that also has a static plan takes live data only where
+        the credentials are. A source that is not asked adds nothing, and says so with C(-v).
+    type: raw
+    default: true
   projects:
     description: Projects to read. May be templates.
     type: list
@@ -175,6 +181,7 @@ from typing import Any
 
 from ansible import constants
 from ansible.errors import AnsibleParserError
+from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
 
 from ..module_utils.errors import ClusterError
@@ -215,8 +222,11 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         self._read_options(path)
         if not self.get_option("fatal"):
             constants.INVENTORY_ANY_UNPARSED_IS_FAILED = unparsed_is_failed
-        with _collector_paused():
-            self._fill(path, use_cache=cache)
+        if boolean(self._template(self.get_option("enabled"))):
+            with _collector_paused():
+                self._fill(path, use_cache=cache)
+        else:
+            self.display.v(f"{path}: not asked, because its option 'enabled' is false")
         constants.INVENTORY_ANY_UNPARSED_IS_FAILED = unparsed_is_failed
 
     def _fill(self, path: str, *, use_cache: bool) -> None:

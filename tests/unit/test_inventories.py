@@ -74,7 +74,7 @@ def at(number: int, networks: dict[str, str]) -> dict[str, str]:
 EXAMPLES = {
     "a4x": Example(
         ROOT / "inventories/a4x",
-        {"control_plane": 1, "workers": 36, "gpu_nodes": 36, "training": 36, "nvl_d1": 18, "nvl_d2": 18},
+        {"fleet": 37, "control_plane": 1, "workers": 36, "gpu_nodes": 36, "training": 36, "nvl_d1": 18, "nvl_d2": 18},
         {
             "a4x-cp-1": (at(11, {"management": "10.10.1.{n}/24"}), ["x86_64"]),
             "a4x-d1-w01": (at(21, A4X_WORKER), ["aarch64"]),

@@ -15,12 +15,30 @@ from .server import FakeCompute
 ROOT = Path(__file__).parents[3]
 
 
-def play(fake: FakeCompute, playbook: str, *arguments: str, **variables: Any) -> subprocess.CompletedProcess[str]:
+def play(
+    fake: FakeCompute, playbook: str, *arguments: str, env: dict[str, str] | None = None, **variables: Any
+) -> subprocess.CompletedProcess[str]:
+    argv, environment = command(fake, playbook, *arguments, **variables)
+    environment |= env or {}
+    return subprocess.run(
+        argv,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env=environment,
+        timeout=600,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def command(fake: FakeCompute, playbook: str, *arguments: str, **variables: Any) -> tuple[list[str], dict[str, str]]:
+    """Arguments and environment of one run. Without an inventory of its own it has only the controller."""
     inventory = [] if "-i" in arguments else ["-i", "localhost,"]
     argv = [str(Path(sys.executable).with_name("ansible-playbook")), f"playbooks/{playbook}.yml"]
     argv += [*inventory, *arguments, "-e", json.dumps(variables)]
-    env = {**os.environ, "GCP_AUTH_KIND": "anonymous", "GPUFLEET_GCE_ENDPOINT": fake.url, "ANSIBLE_NOCOLOR": "1"}
-    return subprocess.run(argv, capture_output=True, text=True, check=False, cwd=ROOT, env=env, timeout=600)
+    cloud = {"GCP_AUTH_KIND": "anonymous", "GPUFLEET_GCE_ENDPOINT": fake.url}
+    return argv, {**os.environ, **cloud, "ANSIBLE_NOCOLOR": "1"}
 
 
 def fleet(**domains: int) -> dict[str, Any]:
