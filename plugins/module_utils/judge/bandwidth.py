@@ -20,10 +20,23 @@ from ..parse.nccl import NcclReport
 from ..parse.perftest import PerftestReport
 from .measured import Measured, measured_by_nccl, measured_by_perftest, not_measured
 
-__all__ = ["CHECK", "SCOPES", "STATISTICS", "Context", "Limit", "judge_bandwidth", "judge_coverage", "load_limits"]
+__all__ = [
+    "CHECK",
+    "SCOPES",
+    "STATISTICS",
+    "Context",
+    "Limit",
+    "as_rows",
+    "compare",
+    "fitting_limits",
+    "judge_bandwidth",
+    "judge_coverage",
+    "load_limits",
+    "no_limit",
+]
 
 CHECK = "bandwidth"
-SCOPES = ("single_node", "nvlink_domain", "cross_domain", "loopback")
+SCOPES = ("single_node", "nvlink_domain", "cross_domain", "mixed", "loopback")
 STATISTICS = ("row_at_size", "average")
 _BOUNDS = ("at_least", "at_most")
 _NEAREST = 3
@@ -127,15 +140,20 @@ def judge_bandwidth(
         return [
             Finding(CHECK, Severity.UNKNOWN, subject, message, remedy="Keep the table; do not use --output=bandwidth.")
         ]
-    fitting = [
-        (limit, found) for limit in limits for found in [_fitting(limit, measured, context)] if found is not None
-    ]
+    fitting = fitting_limits(measured, limits, context)
     if not fitting:
-        return [_no_limit(measured, limits, context, subject)]
-    findings = [_compare(limit, found, subject) for limit, found in fitting]
+        return [no_limit(measured, limits, context, subject)]
+    findings = [compare(limit, found, subject) for limit, found in fitting]
     if nccl and context.require_checked and not report.main.checked:  # type: ignore[union-attr]
         findings.append(_unchecked(subject))
     return findings
+
+
+def fitting_limits(
+    measured: Sequence[Measured], limits: Sequence[Limit], context: Context
+) -> List[Tuple[Limit, Measured]]:
+    """Each limit that judges one of the figures, with that figure."""
+    return [(limit, found) for limit in limits for found in [_fitting(limit, measured, context)] if found is not None]
 
 
 def _subject(report: Union[NcclReport, PerftestReport], context: Context) -> Subject:
@@ -198,7 +216,7 @@ def _rounding(size: int) -> int:
     return size // 10000
 
 
-def _compare(limit: Limit, found: Measured, subject: Subject) -> Finding:
+def compare(limit: Limit, found: Measured, subject: Subject) -> Finding:
     good = limit.met_by(found.value)
     words = "%s %s" % (found.words, limit.bound.replace("_", " "))
     return Finding(
@@ -222,7 +240,7 @@ def _remedy(found: Measured) -> str:
     )
 
 
-def _no_limit(measured: Sequence[Measured], limits: Sequence[Limit], context: Context, subject: Subject) -> Finding:
+def no_limit(measured: Sequence[Measured], limits: Sequence[Limit], context: Context, subject: Subject) -> Finding:
     ranked = sorted(
         ((min(len(_differences(limit, found, context)) for found in measured), limit) for limit in limits),
         key=lambda pair: pair[0],
