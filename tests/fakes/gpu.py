@@ -109,6 +109,7 @@ def healthy() -> dict[str, Any]:
         "links": {str(index): [53.125] * 18 for index in range(4)},
         "counters": {},  # "2/5/Rx Errors": 3
         "unknown_fields": [],
+        "compute_apps": [],  # "4711, python"
         "behaviour": {},  # program: silent, error_text, refuses, hangs, floods
         "answers": {
             "journalctl": "\n".join([BOOT, "2026-11-30T20:00:09+00:00 w1 kernel: nvidia: loading", ""]),
@@ -158,6 +159,8 @@ def _nvidia_smi(machine: dict[str, Any], arguments: list[str]) -> tuple[int, str
             for each in machine["gpus"]
         ]
         return 0, "\n".join([question.partition("=")[2].replace(",", ", "), *rows, ""])
+    if question.startswith("--query-compute-apps="):
+        return 0, "".join(f"{each}\n" for each in machine["compute_apps"])
     texts = {
         ("-q",): _fabric,
         ("topo", "-m"): _topology,
