@@ -1,0 +1,313 @@
+# -*- coding: utf-8 -*-
+# Copyright: (c) 2026, The gpufleet authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The agent of one host: follows the schedule by itself, with one partner at a time.
+
+Agents talk over a connection of their own, beside the measured rails: they meet, the server's side tells when its
+program listens, the client's side measures and keeps the result. A partner that dies is noticed by the end of that
+connection or, before the meeting, by its silence. Whatever happens, the agent ends at its deadline and leaves no
+program running.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Protocol, Sequence, Set, Tuple
+
+from ..runner import CommandResult
+from .link import Link, LinkLostError, Message, dial
+from .outcome import Outcome, Reading
+from .plan import Plan, Step
+from .ports import listening
+from .presence import Presence
+from .process import Program
+
+__all__ = ["Agent", "Tool"]
+
+_LISTEN_S = 15.0
+_TALK_S = 10.0
+_POLL_S = 0.05
+_RETRY_S = 0.25
+_LINGER_S = 3.0
+_WATCHED_AT_ONCE = 16
+_SERVER_TRIES = 3
+_MOST_DETAIL = 400
+
+Key = Tuple[int, str]
+
+
+class Tool(Protocol):
+    """The measuring program: what to start, and what its output says."""
+
+    def ready(self, network: str) -> str:
+        """Why this host cannot take part on that rail; empty if it can."""
+
+    def device(self, network: str) -> Optional[str]: ...
+
+    def command(self, network: str, step: Step, address: Optional[str]) -> Sequence[str]:
+        """argv of the server (no address) or of the client."""
+
+    def environment(self) -> Mapping[str, str]: ...
+
+    def read(self, test: str, result: CommandResult) -> Reading: ...
+
+
+class Tries(NamedTuple):
+    number: int = 0
+    seconds: float = 0.0
+
+
+class UnansweredError(Exception):
+    """The partner is dead, or has given us up."""
+
+
+class Agent:
+    """``listens`` tells whether a port of this host is listened on."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        tool: Tool,
+        clock: Callable[[], float] = time.monotonic,
+        listens: Callable[[int], bool] = listening,
+    ) -> None:
+        self._plan = plan
+        self._tool = tool
+        self._clock = clock
+        self._listens = listens
+        self._presence = Presence(plan.patience, clock)
+        self._arrivals: Dict[Tuple[Key, str], "asyncio.Queue[Link]"] = {}
+        self._passed: Set[Tuple[Key, str]] = set()
+        self._ahead: Set[str] = set()
+        self._finished: Set[Tuple[str, Step]] = set()
+        self.outcomes: List[Outcome] = []
+
+    async def run(self) -> List[Outcome]:
+        """Outcomes of which this host is the sender, and those that failed for want of a partner."""
+        meetings = self._plan.meetings()
+        self._ahead = {partner for _number, partner, _rails in meetings}
+        servers = [
+            await asyncio.start_server(self._incoming, address, self._plan.port, limit=16 * 1024)
+            for address in self._plan.addresses[self._plan.host]
+        ]
+        watch = asyncio.ensure_future(self._watch())
+        try:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._follow(meetings), self._plan.deadline)
+        finally:
+            watch.cancel()
+            for server in servers:
+                server.close()
+        self._note_unfinished(meetings)
+        return self.outcomes
+
+    async def _follow(self, meetings: Sequence[Tuple[int, str, Tuple[str, ...]]]) -> None:
+        for number, partner, rails in meetings:
+            if self._plan.together:
+                await asyncio.gather(*(self._on_rail((number, rail), partner) for rail in rails))
+            else:
+                for rail in rails:
+                    await self._on_rail((number, rail), partner)
+            self._ahead.discard(partner)
+
+    def _note_unfinished(self, meetings: Sequence[Tuple[int, str, Tuple[str, ...]]]) -> None:
+        reading = Reading("no_time", detail="the run's time was over (%.0f s)" % self._plan.deadline)
+        for _number, partner, rails in meetings:
+            for rail in rails:
+                self._note_rest(rail, partner, reading)
+
+    # meeting
+
+    async def _on_rail(self, key: Key, partner: str) -> None:
+        rail = key[1]
+        try:
+            link = await self._meet(key, partner)
+        except UnansweredError as exc:
+            self._note_rest(rail, partner, Reading("no_answer", detail=str(exc)))
+            return
+        try:
+            await self._measure(link, rail, partner)
+        except LinkLostError as exc:
+            reading = Reading("no_answer", detail="%s went away in the middle: %s" % (partner, exc))
+            self._note_rest(rail, partner, reading)
+        finally:
+            link.close()
+
+    async def _meet(self, key: Key, partner: str) -> Link:
+        """The later name calls the earlier one; whoever is there first waits as long as the other shows life."""
+        link = await (self._call(key, partner) if self._plan.host > partner else self._await(key, partner))
+        self._presence.saw(partner)
+        return link
+
+    async def _call(self, key: Key, partner: str) -> Link:
+        while True:
+            link = await dial(self._plan.addresses[partner], self._plan.port, self._plan.patience)
+            if link is not None:
+                try:
+                    await link.send(self._greeting(meet=list(key)))
+                    answer = await link.receive()
+                    if answer.get("ready"):
+                        return link
+                    if answer.get("passed"):
+                        raise UnansweredError("%s waited, gave up and went on" % partner)
+                except LinkLostError:
+                    pass
+                link.close()
+            if self._presence.dead(partner):
+                raise UnansweredError(self._presence.words(partner))
+            await asyncio.sleep(_RETRY_S)
+
+    async def _await(self, key: Key, partner: str) -> Link:
+        queue = self._queue(key, partner)
+        while True:
+            try:
+                link = await asyncio.wait_for(queue.get(), _RETRY_S)
+                await link.send({"ready": True})
+                return link
+            except asyncio.TimeoutError:
+                if self._presence.dead(partner):
+                    self._passed.add((key, partner))
+                    raise UnansweredError(self._presence.words(partner)) from None
+            except LinkLostError:
+                continue
+
+    def _queue(self, key: Key, partner: str) -> "asyncio.Queue[Link]":
+        return self._arrivals.setdefault((key, partner), asyncio.Queue())
+
+    def _greeting(self, **more: object) -> Message:
+        return {"run": self._plan.run_id, "from": self._plan.host, **more}
+
+    async def _incoming(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Somebody connects: to see whether we are alive, or to meet. Strangers and other runs are sent away."""
+        link = Link(reader, writer, self._plan.patience)
+        try:
+            message = await link.receive(_TALK_S)
+            sender = str(message.get("from"))
+            if message.get("run") != self._plan.run_id or sender not in self._plan.addresses:
+                raise LinkLostError("another run")
+            self._presence.saw(sender)
+            if "meet" not in message:
+                await link.send(self._greeting())
+                raise LinkLostError("only a sign of life")
+            key = (int(message["meet"][0]), str(message["meet"][1]))
+            if (key, sender) in self._passed:
+                await link.send({"passed": True})
+                raise LinkLostError("too late")
+            self._queue(key, sender).put_nowait(link)
+        except (LinkLostError, ValueError, TypeError, LookupError):
+            link.close()
+
+    async def _watch(self) -> None:
+        """Ask everybody whom we still have to meet for a sign of life, again and again."""
+        places = asyncio.Semaphore(_WATCHED_AT_ONCE)
+        while True:
+            await asyncio.gather(*(self._look_at(partner, places) for partner in sorted(self._ahead)))
+            await asyncio.sleep(min(5.0, self._plan.patience / 6))
+
+    async def _look_at(self, partner: str, places: asyncio.Semaphore) -> None:
+        async with places:
+            link = await dial(self._plan.addresses[partner], self._plan.port, self._plan.patience)
+            if link is None:
+                return
+            try:
+                await link.send(self._greeting())
+                if (await link.receive(_TALK_S)).get("run") == self._plan.run_id:
+                    self._presence.saw(partner)
+            except LinkLostError:
+                pass
+            finally:
+                link.close()
+
+    # measuring
+
+    async def _measure(self, link: Link, rail: str, partner: str) -> None:
+        mine = self._tool.ready(rail)
+        await link.send({"unable": mine})
+        theirs = str((await link.receive(_TALK_S)).get("unable") or "")
+        reasons = ["%s: %s" % (host, why) for host, why in ((self._plan.host, mine), (partner, theirs)) if why]
+        if reasons:
+            self._note_rest(rail, partner, Reading("unknown", detail="; ".join(reasons)), clients_only=True)
+            return
+        for step in self._plan.steps(partner, rail):
+            if step.client == self._plan.host:
+                await self._as_client(link, rail, step)
+            else:
+                await self._as_server(link, rail, step)
+            self._finished.add((rail, step))
+
+    async def _as_server(self, link: Link, rail: str, step: Step) -> None:
+        again = True
+        while again:
+            program = self._program(rail, step, None)
+            running = asyncio.ensure_future(program.run())
+            try:
+                fault = await self._until_listening(running, self._plan.rail_port(rail))
+                await link.send({"go": not fault, "fault": fault})
+                again = bool((await link.receive(self._plan.limit + _TALK_S)).get("again"))
+                await asyncio.wait({running}, timeout=0 if fault else _LINGER_S)
+            finally:
+                program.stop()
+                await asyncio.wait({running})
+
+    async def _until_listening(self, running: "asyncio.Future[CommandResult]", port: int) -> str:
+        """Why the server cannot be used; empty when it listens."""
+        if self._listens(port):
+            running.cancel()
+            return "port %d is in use" % port
+        end = self._clock() + _LISTEN_S
+        while self._clock() < end:
+            if running.done():
+                return _tail(running.result())
+            if self._listens(port):
+                return ""
+            await asyncio.sleep(_POLL_S)
+        return "the server did not listen on port %d within %.0f s" % (port, _LISTEN_S)
+
+    async def _as_client(self, link: Link, rail: str, step: Step) -> None:
+        began = self._clock()
+        tries = Tries()
+        again = True
+        while again:
+            message = await link.receive(_LISTEN_S + _TALK_S)
+            if message.get("go"):
+                left = max(1.0, began + self._plan.limit - self._clock())
+                result = await self._program(rail, step, link.address, left).run()
+                reading = self._tool.read(step.test, result)
+            else:
+                result = CommandResult(1, "", "")
+                why = "%s: the server did not start: %s" % (step.server, message.get("fault"))
+                reading = Reading("unknown", detail=why, again=tries.number < _SERVER_TRIES - 1)
+            tries = Tries(tries.number + 1, self._clock() - began)
+            again = reading.again and tries.seconds + 1 < self._plan.limit
+            if again:
+                await asyncio.sleep(_RETRY_S)
+            await link.send({"again": again})
+        self._keep(rail, step, reading, result, tries)
+
+    def _program(self, rail: str, step: Step, address: Optional[str], limit: Optional[float] = None) -> Program:
+        argv = self._tool.command(rail, step, address)
+        return Program(argv, self._plan.limit + _TALK_S if limit is None else limit, self._tool.environment())
+
+    # results
+
+    def _keep(self, rail: str, step: Step, reading: Reading, result: CommandResult, tries: Tries) -> None:
+        raw = (result.stdout + result.stderr).strip()
+        device = self._tool.device(rail)
+        self.outcomes.append(Outcome(rail, step, reading, tries.number, tries.seconds, device, raw))
+
+    def _note_rest(self, rail: str, partner: str, reading: Reading, clients_only: bool = False) -> None:
+        """What of this pair and rail will never be measured. Without a partner both directions are ours to tell."""
+        for step in self._plan.steps(partner, rail):
+            if (rail, step) in self._finished:
+                continue
+            self._finished.add((rail, step))
+            if not clients_only or step.client == self._plan.host:
+                self.outcomes.append(Outcome(rail, step, reading, device=self._tool.device(rail)))
+
+
+def _tail(result: CommandResult) -> str:
+    text = (result.stderr.strip() or result.stdout.strip())[-_MOST_DETAIL:]
+    return "exit status %d%s" % (result.rc, ": " + text if text else ", no output")
