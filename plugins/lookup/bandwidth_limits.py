@@ -13,8 +13,8 @@ description:
   - A fleet's own file takes the place of the shipped one as a whole; the two are not merged.
 author: [The gpufleet authors (@gpufleet)]
 options:
-  collectives:
-    description: Only rows for these. Without it, all rows.
+  _terms:
+    description: Only rows for these collectives. Without any, all rows.
     type: list
     elements: str
 """
@@ -22,7 +22,7 @@ options:
 EXAMPLES = r"""
 - name: Show the limits for collectives
   ansible.builtin.debug:
-    msg: "{{ lookup('gpufleet.cluster.bandwidth_limits', collectives=['all_reduce', 'all_gather']) }}"
+    msg: "{{ lookup('gpufleet.cluster.bandwidth_limits', 'all_reduce', 'all_gather') }}"
 """
 
 RETURN = r"""
@@ -49,5 +49,4 @@ class LookupModule(LookupBase):
             rows = read_limits(limits_files(sources))
         except ConfigError as exc:
             raise AnsibleLookupError(str(exc)) from exc
-        wanted = self.get_option("collectives")
-        return [[row for row in rows if wanted is None or row["collective"] in wanted]]
+        return [[row for row in rows if not terms or row["collective"] in terms]]

@@ -46,7 +46,7 @@ options:
     elements: str
     default: []
   sources:
-    description: Addresses of the launchers. The entry is good for connections from these only. Empty means from anywhere.
+    description: Addresses of the launchers, from which alone the entry is good. Empty means from anywhere.
     type: list
     elements: str
     default: []

@@ -14,8 +14,9 @@ from ..module_utils.errors import ClusterError, ConfigError
 from ..module_utils.host.files import Root
 from ..module_utils.judge.bandwidth import load_limits
 from ..module_utils.nccl.baseline import check_baseline_document
+from .report.run import inventory_name
 
-__all__ = ["limits_files", "read_baseline", "read_limits", "write_baseline"]
+__all__ = ["baseline_file", "limits_files", "read_baseline", "read_limits", "write_baseline"]
 
 _SHIPPED = Path(__file__).resolve().parents[2] / "limits" / "bandwidth.json"
 
@@ -37,6 +38,12 @@ def read_limits(files: Sequence[Path]) -> list[dict[str, Any]]:
     except ConfigError as exc:
         raise ConfigError(f"reading the limits {path}: {exc}") from exc
     return list(rows)
+
+
+def baseline_file(inventory_sources: Sequence[str]) -> Path:
+    """Beside the inventory, named after it. (Ansible reads all files inside an inventory.)"""
+    first = next((Path(source) for source in inventory_sources if "," not in source), Path("inline"))
+    return first.parent / "baselines" / f"{inventory_name(list(inventory_sources))}.json"
 
 
 def read_baseline(path: Path) -> dict[str, Any]:
