@@ -47,6 +47,6 @@ networks:
   sample:
     storage:
       hosts:
-        worker-1: {addresses: [10.0.2.11/24], interface: bond0, mtu: 9000, kind: bond}
-        worker-2: {addresses: [10.0.2.12/24], interface: bond0, mtu: 9000, kind: bond}
+        worker-1: {addresses: [10.0.2.11/24], interface: bond0, mtu: 9000, kind: bond, rail: null}
+        worker-2: {addresses: [10.0.2.12/24], interface: bond0, mtu: 9000, kind: bond, rail: null}
 """

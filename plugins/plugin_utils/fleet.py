@@ -41,7 +41,7 @@ FLEET_VARIABLES = (
 )
 HOST_VARIABLES = ("fleet_hostname", "imex_mode", "kube_addons", "node_networks")
 
-# network -> "hosts" -> host -> {addresses, interface, mtu, kind}
+# network -> "hosts" -> host -> {addresses, interface, mtu, kind, rail}
 HostNetworks = dict[str, dict[str, dict[str, dict[str, Any]]]]
 
 
@@ -107,6 +107,7 @@ def _summary(network: Network) -> dict[str, Any]:
         "interface": network.interface,
         "mtu": network.mtu,
         "kind": network.kind,
+        "rail": network.rail,
     }
 
 

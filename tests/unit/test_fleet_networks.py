@@ -35,12 +35,16 @@ def test_networks_are_the_keys_and_hosts_without_networks_are_left_out() -> None
         "mtu": 9000,
     }
     hosts = {"w1": {"node_networks": [MANAGEMENT, storage]}, "w2": {"node_networks": [MANAGEMENT]}, "helper": {}}
-    management = {"addresses": ["10.0.1.11/24"], "interface": "eth0", "mtu": 1500, "kind": "ethernet"}
+    management = {"addresses": ["10.0.1.11/24"], "interface": "eth0", "mtu": 1500, "kind": "ethernet", "rail": None}
     addresses = ["10.0.2.11/24", "fd00:2::11/64"]
     assert fleet_networks(Fleet(hosts)) == (
         {
             "management": {"hosts": {"w1": management, "w2": management}},
-            "storage": {"hosts": {"w1": {"addresses": addresses, "interface": "bond0", "mtu": 9000, "kind": "bond"}}},
+            "storage": {
+                "hosts": {
+                    "w1": {"addresses": addresses, "interface": "bond0", "mtu": 9000, "kind": "bond", "rail": None}
+                }
+            },
         },
         [],
     )
