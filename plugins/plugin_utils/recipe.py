@@ -31,6 +31,12 @@ __all__ = [
 
 # A tuple: one of these types. A dict: these keys and no others. {"*": x}: any key. A list: a list of that.
 COMPONENT = {"version": str, "source": str}
+# What check_gpu expects; its documentation says what each key means.
+GPU = {
+    **dict.fromkeys(("count", "nvlinks", "pcie_gen", "pcie_width"), int),
+    **dict.fromkeys(("product", "fabric", "gpu_link", "nic_link", "source"), str),
+    "skip": [str],
+}
 CONSTRAINTS: dict[str, Any] = {
     "os": [{"id": str, "versions": [str]}],
     "kernel": {"min": str},
@@ -47,6 +53,7 @@ RECIPE: dict[str, Any] = {
         COMPONENT,
     ),
     "cni": {"name": str, **COMPONENT},
+    "gpu": GPU,
     "addons": {"*": COMPONENT},
     "constraints": CONSTRAINTS,
     "constraints_by_group": {"*": CONSTRAINTS},

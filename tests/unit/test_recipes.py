@@ -76,7 +76,7 @@ def test_a4x_has_arm_workers_under_an_x86_control_plane() -> None:
             {"dirver": {"version": "1"}},
             [
                 "dirver: unknown key; allowed are addons, cni, constraints, constraints_by_group, container_toolkit, "
-                "containerd, cuda, description, driver, gib, imex, kernel, kubernetes, name, nccl, ofed"
+                "containerd, cuda, description, driver, gib, gpu, imex, kernel, kubernetes, name, nccl, ofed"
             ],
             id="unknown component",
         ),
