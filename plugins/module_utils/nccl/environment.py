@@ -17,7 +17,7 @@ __all__ = ["MARK", "forwarded", "shown", "variables"]
 # Marks every process of a run on every host, so that what is left of it can be found without guessing by name.
 MARK = "GPUFLEET_RUN"
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*$")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # COLL is left out: a line for each call floods the log and slows the small sizes down.
 _SUBSYSTEMS = "INIT,ENV,NET"
 _SUBSYSTEMS_DEBUG = "INIT,BOOTSTRAP,ENV,NET,GRAPH,TUNING,P2P,SHM,NVLS"

@@ -143,9 +143,11 @@ def _result(run: Run, started: Measurement, ended: Ended) -> Measurement:
         state, problem = "not_started", ended.detail
     elif ended.reason != "ended":
         state, problem = ended.reason, _PROBLEMS[ended.reason] % ended.seconds
-    elif ended.rc in (124, 137):
+    elif ended.rc in (124, 137) and ended.seconds >= run.timeout:
         # The guard on a host was faster than ours.
         state, problem = "timeout", "no end after %d s" % run.timeout
+    elif ended.rc is not None and ended.rc < 0:
+        problem = "%s was killed by signal %d" % (run.launcher, -ended.rc)
     elif ended.rc:
         problem = "%s ended with exit status %d" % (run.launcher, ended.rc)
     return replace(

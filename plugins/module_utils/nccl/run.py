@@ -28,9 +28,9 @@ COLLECTIVES = (
     "scatter",
     "sendrecv",
 )
-_SIZE = re.compile(r"\d+[KMG]?$")
+_SIZE = re.compile(r"\d+[KMG]?\Z")
 # Names and addresses become lines of a hostfile and words of an argv: nothing in them may begin an option.
-_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]*$")
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]*\Z")
 
 
 @dataclass(frozen=True)

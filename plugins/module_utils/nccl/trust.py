@@ -18,10 +18,10 @@ from .run import Host
 
 __all__ = ["authorize", "check_id", "entry", "known_hosts", "revoke", "ssh_config"]
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 _COMMENT = "gpufleet:"
 _EXPIRY = re.compile(r'expiry-time="(\d{14})"')
-_PUBLIC_KEY = re.compile(r"ssh-ed25519 [A-Za-z0-9+/=]+$")
+_PUBLIC_KEY = re.compile(r"ssh-ed25519 [A-Za-z0-9+/=]+\Z")
 
 
 def check_id(run_id: str) -> str:
