@@ -204,8 +204,9 @@ class Agent:
         """Ask everybody whom we still have to meet for a sign of life, again and again."""
         places = asyncio.Semaphore(_WATCHED_AT_ONCE)
         while True:
-            await asyncio.gather(*(self._look_at(partner, places) for partner in sorted(self._ahead)))
-            await asyncio.sleep(min(5.0, self._plan.patience / 6))
+            silent = [partner for partner in sorted(self._ahead) if not self._presence.fresh(partner)]
+            await asyncio.gather(*(self._look_at(partner, places) for partner in silent))
+            await asyncio.sleep(self._presence.interval / 2)
 
     async def _look_at(self, partner: str, places: asyncio.Semaphore) -> None:
         async with places:

@@ -24,6 +24,15 @@ class Presence:
         self._began = clock()
         self._seen: Dict[str, float] = {}
 
+    @property
+    def interval(self) -> float:
+        """How often to ask: three questions fit into the patience, so a lost answer kills nobody."""
+        return self._patience / 3
+
+    def fresh(self, host: str) -> bool:
+        """Heard of lately, by whichever side's question: there is no need to ask."""
+        return host in self._seen and self._clock() - self._seen[host] < self.interval
+
     def saw(self, host: str) -> None:
         self._seen[host] = self._clock()
 

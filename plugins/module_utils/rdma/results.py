@@ -6,9 +6,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
 from dataclasses import replace
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
@@ -22,7 +19,7 @@ from .outcome import Outcome
 from .perftest import Settings
 from .plan import Plan
 
-__all__ = ["judge", "make_report", "pair_rows", "write_log"]
+__all__ = ["judge", "make_report", "pair_rows"]
 
 # Raw output of so many of the slowest measurements of each rail and test goes with the result; the log has all.
 _RAW_ROWS = 4
@@ -108,26 +105,3 @@ def _unusable(host: str, network: str, why: MeasureError) -> Finding:
     severity = Severity.FAIL if isinstance(why, PortDownError) else Severity.UNKNOWN
     remedy = "Look at the NIC with rdma_info, at its driver, its cable, and at the addresses of the rail."
     return Finding(CHECK, severity, Subject(host, network=network), "%s: %s" % (network, why), remedy=remedy)
-
-
-def write_log(folder: str, run_id: str, outcomes: Sequence[Outcome]) -> str:
-    """All raw outputs in one file of the host. Raises MeasureError."""
-    path = os.path.join(folder, "rdma-%s.log" % run_id)
-    try:
-        os.makedirs(folder, mode=0o755, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".rdma-")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                for outcome in outcomes:
-                    step = outcome.step
-                    title = "%s %s from %s to %s" % (outcome.network, step.test, step.client, step.server)
-                    stream.write("==> %s: %s\n%s\n\n" % (title, outcome.reading.state, outcome.raw))
-            os.chmod(temporary, 0o644)
-            os.rename(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-    except OSError as exc:
-        raise MeasureError("writing %s: %s; choose another log directory" % (path, exc.strerror)) from exc
-    return path

@@ -1,0 +1,69 @@
+# -*- coding: utf-8 -*-
+# Copyright: (c) 2026, The gpufleet authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""check_rdma from its parameters to its report and findings."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+from ..errors import ConfigError
+from ..finding import Finding
+from ..judge.bandwidth import Limit
+from .devices import read_devices
+from .fleet import Inventory, Wanted, endpoints, fleet_plan, perftest_tool
+from .follow import follow
+from .log import write_log
+from .perftest import Perftest, Settings, library_path
+from .plan import Plan
+from .results import judge, make_report, pair_rows
+
+__all__ = ["check_rdma"]
+
+
+def check_rdma(
+    inventory: Inventory,
+    wanted: Wanted,
+    settings: Settings,
+    limits: Sequence[Limit],
+    sku: Optional[str],
+    *,
+    forks: int,
+    log_directory: str,
+    measure: bool,
+    caller: Optional[int],
+    root: str = "/",
+) -> Tuple[Dict[str, Any], List[Finding]]:
+    """Raises ConfigError for what cannot be measured as asked, MeasureError when the run was stopped."""
+    plan = fleet_plan(inventory, wanted)
+    if inventory.host not in plan.addresses or wanted.pairs == "none":
+        return {}, []
+    if forks < len(plan.addresses):
+        raise ConfigError(
+            "%d hosts must measure at the same time, and Ansible runs %d of them at once: add --forks %d"
+            % (len(plan.addresses), forks, len(plan.addresses))
+        )
+    devices = read_devices(root)
+    found = endpoints(plan, inventory.fleet, devices)
+    report = make_report(plan, wanted, settings, found, devices)
+    tool = perftest_tool(plan, settings, found, library_path(root))
+    if not measure:
+        return dict(report, commands=_first_commands(plan, tool)), []
+    measured = follow(plan, tool, caller)
+    findings = judge(plan, found, measured.outcomes, limits, sku)
+    report.update(pairs=pair_rows(measured.outcomes), seconds=round(measured.seconds, 1))
+    report["log"] = write_log(log_directory, inventory.run_id, measured.outcomes)
+    return report, findings
+
+
+def _first_commands(plan: Plan, tool: Perftest) -> List[List[str]]:
+    """What would run with the first partner, on each rail that can be measured."""
+    for _number, partner, rails in plan.meetings():
+        return [
+            list(tool.command(rail, step, None if step.server == plan.host else plan.addresses[partner][0]))
+            for rail in rails
+            if not tool.ready(rail)
+            for step in plan.steps(partner, rail)
+        ]
+    return []
