@@ -181,7 +181,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.errors import ConfigError
 from ..module_utils.gce.client import Compute
 from ..module_utils.gce.instance import Nic, Spec
-from ..module_utils.gce.instance_problems import problems
+from ..module_utils.gce.instance_problems import problems, secrets_in
 from ..module_utils.gce.machines import Machine, bring_machines
 from ..module_utils.gce.module import argument_spec, manner, run
 from ..module_utils.gce.state import resolve
@@ -298,6 +298,8 @@ def main() -> None:
         ],
     )
     params = module.params
+    # Ansible shows a failed task's arguments. A very short value would blank out parts of every message.
+    module.no_log_values.update(text for text in secrets_in(params["metadata"]).values() if len(text) >= 6)
 
     def work(compute: Compute) -> Dict[str, Any]:
         spec = spec_of(params)

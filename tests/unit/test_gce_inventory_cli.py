@@ -12,6 +12,7 @@ import yaml
 
 from tests.fakes.gce import Answer, FakeCompute
 from tests.fakes.gce.inventory import config
+from tests.fakes.gce.processes import processes_that_show
 from tests.fakes.gce.scenario import a4x, zone_path
 
 ROOT = Path(__file__).parents[2]
@@ -45,6 +46,8 @@ def test_secrets_stay_out_and_a_hit_imports_no_http(tmp_path: Path) -> None:
     machine["metadata"] = {"items": [{"key": key, "value": value} for key, value in planted.items()]}
     cache = tmp_path / "cache"
     with FakeCompute(store, token="PLANTED-token") as fake:
+        shown: list[str] = []
+        fake.on_request = lambda _request, _status: shown.extend(processes_that_show("PLANTED"))
         options = config(fake, auth_kind="accesstoken", cache=True, cache_folder=str(cache))
         cold = ansible_inventory(tmp_path, options, "--list", "-vvvv", GCP_ACCESS_TOKEN="PLANTED-token")
         assert cold.returncode == 0, cold.stderr
@@ -59,4 +62,5 @@ def test_secrets_stay_out_and_a_hit_imports_no_http(tmp_path: Path) -> None:
         assert '"a4x-b-17"' in hit.stdout
     (file,) = cache.iterdir()
     assert file.stat().st_mode & 0o777 == 0o600
+    assert shown == []
     assert "PLANTED" not in cold.stdout + cold.stderr + hit.stdout + file.read_text()

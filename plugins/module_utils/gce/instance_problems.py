@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from ipaddress import IPv4Address
-from typing import Dict, List
+from typing import Any, Dict, List, Mapping
 
 from .instance import Spec
 
-__all__ = ["problems"]
+__all__ = ["problems", "secrets_in"]
 
 A4X_INTERFACES = ("GVNIC", "GVNIC", "MRDMA", "MRDMA", "MRDMA", "MRDMA")
 # What a machine of a DENSE reservation must have (Compute answers 400 otherwise).
@@ -33,10 +33,15 @@ def problems(spec: Spec, deployment_type: str = "") -> List[str]:
     if a4x or deployment_type == "DENSE":
         found += _dense_problems(spec)
     found += _address_problems(spec)
-    for key, value in sorted(spec.metadata.items()):
-        if SECRET_KEY.search(key) or SECRET_VALUE.search(str(value)):
-            found.append("metadata %s looks like a secret; viewers of the project can read metadata" % key)
+    for key in sorted(secrets_in(spec.metadata)):
+        found.append("metadata %s looks like a secret; viewers of the project can read metadata" % key)
     return found
+
+
+def secrets_in(metadata: Mapping[str, Any]) -> Dict[str, str]:
+    """The entries that look like secrets."""
+    texts = {str(key): str(value) for key, value in metadata.items()}
+    return {key: text for key, text in texts.items() if SECRET_KEY.search(key) or SECRET_VALUE.search(text)}
 
 
 def _a4x_problems(spec: Spec) -> List[str]:
