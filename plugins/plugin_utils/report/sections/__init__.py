@@ -12,12 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ..model import FleetReport
-from . import baseline, bond, mtu
+from . import baseline, bond, gpu, mtu
 
 __all__ = ["SECTIONS"]
 
 SECTIONS: dict[str, tuple[str, Callable[[FleetReport], dict[str, Any]]]] = {
     "mtu": ("MTU", mtu.context),
     "bond": ("Bonds", bond.context),
+    "gpu": ("GPUs", gpu.context),
     "baseline": ("Baseline", baseline.context),
 }
