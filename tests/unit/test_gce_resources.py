@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from google.cloud import compute_v1
 
 from tests.fakes.gce import Answer, FakeCompute
 from tests.fakes.gce.modules import run_module
@@ -148,6 +149,19 @@ CASES = {
 def fake() -> Iterator[FakeCompute]:
     with FakeCompute(empty()) as running:
         yield running
+
+
+def test_a13_gpu_topology_is_in_the_stable_api(capsys: pytest.CaptureFixture[str], fake: FakeCompute) -> None:
+    """No alpha track is needed: the v1 client has the field, and the request goes to /compute/v1/ (the fake knows no
+    other version). A managed instance group takes a workload policy instead."""
+    assert "gpu_topology" in compute_v1.ResourcePolicyGroupPlacementPolicy.meta.fields
+    assert "accelerator_topology" in compute_v1.ResourcePolicyWorkloadPolicy.meta.fields
+    run_module(capsys, fake, "gce_placement_policy", region="us-east1", name="domain-a")
+    run_module(capsys, fake, "gce_placement_policy", region="us-east1", name="mig-a", kind="workload")
+    assert [(request.path, sorted(request.body)) for request in fake.writes] == [
+        (f"{REGION}/resourcePolicies", ["groupPlacementPolicy", "name"]),
+        (f"{REGION}/resourcePolicies", ["name", "workloadPolicy"]),
+    ]
 
 
 def sent(fake: FakeCompute) -> list[str]:
