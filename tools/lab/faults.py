@@ -21,6 +21,7 @@ __all__ = ["FAULTS", "Fault", "heal", "plant", "power_on"]
 Act = Callable[[Lab, Node], None]
 # A leg of the bond, by its PCI address: names may have been changed by a role, and bonding gives all legs one MAC.
 _MEMBER = f"member=$(basename /sys/bus/pci/devices/{Node.pci_address(1)}/virtio*/net/*)"
+_RAIL = f"rail=$(basename /sys/bus/pci/devices/{Node.pci_address(4)}/virtio*/net/*)"
 
 
 def _on_switch(command: str) -> Act:
@@ -83,6 +84,11 @@ FAULTS = {
         "the cable of one leg of the bond (fabric port 2) is pulled: the node loses its carrier",
         _pull_cable,
         _repair,
+    ),
+    "slow-rail": Fault(
+        "the node sends at 2 Mbit/s at the most on rail 1 (fabric port 4)",
+        _on_node(f"{_RAIL}; tc qdisc replace dev $rail root netem rate 2mbit limit 10000"),
+        _on_node(f"{_RAIL}; tc qdisc del dev $rail root"),
     ),
     "power-off": Fault("the node loses its power", _power_off, _power_on),
 }
