@@ -42,17 +42,17 @@ XID = "2026-11-30T21:00:00+00:00 w1 kernel: NVRM: Xid (PCI:0018:01:00): 79, GPU 
 def verify(folder: Path, machine: dict[str, Any], *options: str) -> tuple[int, dict[str, Any]]:
     """The exit code of the run, and findings.json."""
     (folder / "fleet.yml").write_text(INVENTORY)
-    fakes = ROOT / "tests/fakes/bin"
+    fakes, tools = ROOT / "tests/fakes/bin", Path(sys.executable).parent
     done = subprocess.run(
         [
-            str(Path(sys.executable).parent / "ansible-playbook"),
+            str(tools / "ansible-playbook"),
             str(ROOT / "playbooks/verify.yml"),
             *("-i", str(folder / "fleet.yml"), "-e", f"report_directory={folder / 'out'}", *options),
         ],
         cwd=ROOT,
         env={
             **os.environ,
-            "PATH": f"{fakes}:{os.environ['PATH']}",
+            "PATH": f"{fakes}:{tools}:{os.environ['PATH']}",
             "FAKE_GPU_MACHINE": str(save(machine, folder / "machine.json")),
             "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".ansible/collections"),
         },
