@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...module_utils.finding import Finding, Severity, Subject
+from .compare import compare_hosts
 from .model import FLEET, Cell, Check, FleetReport, HostReport, Run, Status, natural
 
 __all__ = ["HostInput", "collect", "plain", "selected_checks"]
@@ -55,7 +56,8 @@ def collect(checks: Sequence[Check], hosts: Iterable[HostInput], run: Run) -> Fl
     for host in sorted(hosts, key=lambda each: natural(each.name)):
         cells = {check.name: _cell(check, host, run.id) for check in checks} if host.selected else {}
         reports.append(HostReport(host.name, tuple(host.groups), host.selected, cells))
-    findings = [finding for report in reports for finding in _findings(report)]
+    reports, findings = compare_hosts(checks, reports)
+    findings += [finding for report in reports for finding in _findings(report)]
     findings += _nothing_measured(findings, reports)
     findings.sort(key=lambda each: (-each.severity, natural(each.subject.host)))
     return FleetReport(run, tuple(checks), tuple(reports), tuple(findings))

@@ -12,12 +12,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ..model import FleetReport
-from . import baseline, bond, gpu, mtu
+from . import baseline, bond, gpu, mtu, nccl, rdma
 
 __all__ = ["SECTIONS"]
 
 SECTIONS: dict[str, tuple[str, Callable[[FleetReport], dict[str, Any]]]] = {
+    "nccl": ("Collectives", nccl.context),
     "mtu": ("MTU", mtu.context),
+    "rdma": ("RDMA", rdma.context),
     "bond": ("Bonds", bond.context),
     "gpu": ("GPUs", gpu.context),
     "baseline": ("Baseline", baseline.context),
