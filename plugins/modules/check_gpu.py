@@ -76,6 +76,7 @@ options:
           - aer
           - clocks
           - count
+          - domain
           - driver
           - ecc
           - fabric
@@ -98,6 +99,12 @@ options:
         error counters are judged by how much they grew since.
       - Without it, and without O(interval), a counter that is not zero is a warning, as nobody knows when it grew.
     type: dict
+  members:
+    description:
+      - NVLink domains (cluster UUID and clique) of each machine that should be in one with this machine, from the
+        filter P(gpufleet.cluster.nvlink_domains#filter). The machine is judged against the others; the odd one fails.
+    type: dict
+    default: {}
   interval:
     description: Without O(before), seconds between two readings of this call.
     type: float
@@ -201,6 +208,7 @@ def _spec() -> Dict[str, Any]:
         "run_id": {"type": "str", "required": True},
         "expected": {"type": "dict", "default": {}, "options": expected},
         "before": {"type": "dict"},
+        "members": {"type": "dict", "default": {}},
         "interval": {"type": "float", "default": 0},
         "timeout": {"type": "float", "default": 60},
     }
@@ -218,7 +226,7 @@ def main() -> None:
         before = read_gpus(root, runner, COUNTING, params["timeout"])
         time.sleep(params["interval"])
     reading = read_gpus(root, runner, PARTS, params["timeout"])
-    findings = judge_gpus(params["host"], reading, expected, before)
+    findings = judge_gpus(params["host"], reading, expected, before, params["members"])
     module.exit_json(**check_result("gpu", params["run_id"], gpu_report(reading, findings, before), findings))
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible.errors import AnsibleFilterError
+from ansible_collections.gpufleet.cluster.plugins.filter.nvlink_domains import nvlink_domains
 from ansible_collections.gpufleet.cluster.plugins.module_utils.errors import ConfigError
 from ansible_collections.gpufleet.cluster.plugins.module_utils.finding import Finding, Severity, verdict
 from ansible_collections.gpufleet.cluster.plugins.module_utils.gpu.reading import PARTS, read_gpus
@@ -54,7 +56,7 @@ def bad(findings: list[Finding]) -> list[tuple[str, str | None, int | None, str]
 def test_healthy_is_ok_in_every_item_that_can_be_judged(tmp_path: Path) -> None:
     findings = check(tmp_path, healthy(), gpu_link="NV18", nic_link="NODE")
     assert bad(findings) == []
-    assert {finding.subject.item for finding in findings} == set(ITEMS) - {"inforom"}
+    assert {finding.subject.item for finding in findings} == set(ITEMS) - {"inforom", "domain"}
 
 
 def log(*lines: str) -> dict[str, Any]:
@@ -479,6 +481,59 @@ def test_a_machine_without_nvlink(tmp_path: Path) -> None:
     assert [each[:2] for each in bad(check(tmp_path / "c", machine))] == [("FAIL", "nvlink")] * 4 + [
         ("FAIL", "fabric")
     ] * 4
+
+
+OWN, OTHER = f"{CLUSTER}.32766", f"{CLUSTER}.7"
+
+
+@pytest.mark.parametrize(
+    ("members", "want"),
+    [
+        pytest.param({"w1": [OWN]}, [], id="alone"),
+        pytest.param({"w1": [OWN], "w2": []}, [], id="nothing-known-of-the-other"),
+        pytest.param(
+            {"w1": [OWN], "w2": [OWN], "w3": []}, [("OK", "in one NVLink domain with 1 of 2 other members")], id="same"
+        ),
+        pytest.param(
+            {"w1": [OWN], "w2": [OWN], "w3": [OTHER]},
+            [("OK", "in one NVLink domain with 1 of 2 other members")],
+            id="another-is-the-odd-one",
+        ),
+        pytest.param(
+            {"w1": [OWN], "w2": [OTHER], "w3": [OTHER]},
+            [
+                (
+                    "FAIL",
+                    f"in the NVLink domain {OWN}, but other members of its group are elsewhere: 2 in {OTHER}",
+                )
+            ],
+            id="the-odd-one",
+        ),
+        pytest.param(
+            {"w1": [OWN], "w2": [OTHER]},
+            [
+                (
+                    "FAIL",
+                    f"in the NVLink domain {OWN}, but other members of its group are elsewhere: 1 in {OTHER}",
+                )
+            ],
+            id="one-against-one",
+        ),
+    ],
+)
+def test_the_domain_of_the_group(tmp_path: Path, members: dict[str, list[str]], want: list[tuple[str, str]]) -> None:
+    findings = judge_gpus("w1", read(tmp_path, healthy()), GpuExpected.from_dict(A4X), members=members)
+    assert [(f.severity.name, f.message) for f in findings if f.subject.item == "domain"] == want
+
+
+def test_domains_of_the_members() -> None:
+    groups = {"all": ["w1", "w2", "w3", "cp"], "nvl_d1": ["w1", "w2", "w3"]}
+    fabric = [{"cluster_uuid": CLUSTER, "clique_id": 7}] * 4
+    hostvars = {"w1": {"gpu": {"fabric": fabric}}, "w2": {"gpu": {"unreachable": True}}, "w3": {}}
+    assert nvlink_domains(groups, "w1", hostvars, "gpu") == {"w1": [OTHER], "w2": [], "w3": []}
+    assert nvlink_domains(groups, "cp", hostvars, "gpu") == {}
+    with pytest.raises(AnsibleFilterError, match="w1 is in several NVLink domains: nvl_a, nvl_d1"):
+        nvlink_domains({**groups, "nvl_a": ["w1"]}, "w1", hostvars, "gpu")
 
 
 def test_skip_takes_known_items_only() -> None:

@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ...finding import Finding
 from .base import ITEMS, Difference, GpuExpected, Judge
 from .clocks import judge_clocks
+from .domain import judge_domain
 from .inventory import judge_count, judge_driver, judge_inforom, judge_product, judge_recovery
 from .memory import judge_ecc, judge_remapped_rows
 from .nvlink import judge_fabric, judge_nvlink, judge_nvlink_errors
@@ -47,9 +48,15 @@ _REMEDY = "run it by hand on the host; is the NVIDIA driver loaded?"
 
 
 def judge_gpus(
-    host: str, reading: Dict[str, Any], expected: GpuExpected, before: Optional[Mapping[str, Any]] = None
+    host: str,
+    reading: Dict[str, Any],
+    expected: GpuExpected,
+    before: Optional[Mapping[str, Any]] = None,
+    members: Optional[Mapping[str, Sequence[str]]] = None,
 ) -> List[Finding]:
-    """``before``: an earlier reading of the same machine; without it counters are judged by what stands there."""
+    """``before``: an earlier reading of the same machine; without it counters are judged by what stands there.
+    ``members``: the NVLink domains of each machine that should be in one with this one.
+    """
     change = Difference.between(before, reading)
     found: List[Finding] = []
     missing: Dict[str, List[str]] = {}
@@ -59,6 +66,8 @@ def judge_gpus(
     for item, part, compare in _CHANGE:
         if _readable(item, part, expected, reading, missing):
             found.extend(compare(host, reading, expected, change))
+    if members and "domain" not in expected.skip and expected.fabric != "none":
+        found.extend(judge_domain(host, reading, members))
     for reason, items in missing.items():
         message = "%s: not measured: %s" % (", ".join(items), reason)
         found.append(Judge(host, items[0]).unknown(message, _REMEDY))

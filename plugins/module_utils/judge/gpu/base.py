@@ -29,6 +29,7 @@ ITEMS = (
     "nvlink",
     "nvlink_errors",
     "fabric",
+    "domain",
     "topology",
     "xid",
 )
