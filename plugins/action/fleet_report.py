@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +20,7 @@ from ..plugin_utils.report.formats import FORMATS, render
 from ..plugin_utils.report.model import Check, FleetReport, Run
 from ..plugin_utils.report.run import RUN_ID, collection_version, inventory_name, timestamp
 from ..plugin_utils.report.table import headline, table
-from ..plugin_utils.report.write import write_report
+from ..plugin_utils.report.write import read_report, write_report
 
 CHECK = {
     **{name: {"type": "str", "required": True} for name in ("name", "tag", "variable")},
@@ -34,6 +35,7 @@ SPEC = {
     "hosts": {"type": "list", "elements": "str"},
     "directory": {"type": "str", "default": "reports"},
     "enforce": {"type": "bool", "default": True},
+    "compare": {"type": "str", "default": ""},
     "formats": {"type": "list", "elements": "str", "choices": list(FORMATS), "default": list(FORMATS)},
 }
 
@@ -57,6 +59,7 @@ class ActionModule(ActionBase):
                 "skip_reason": "No check was selected, so there is nothing to report.",
             }
         report = collect.collect(selected, hosts, self._describe_run(params, variables))
+        report = dataclasses.replace(report, earlier=_earlier(params["compare"]))
         return _publish(report, params)
 
     def _describe_run(self, params: Mapping[str, Any], variables: Mapping[str, Any]) -> Run:
@@ -74,6 +77,13 @@ class ActionModule(ActionBase):
             ansible_version=str(variables["ansible_version"]["full"]),
             collection_version=collection_version(Path(__file__).parents[2]),
         )
+
+
+def _earlier(path: str) -> dict[str, Any]:
+    try:
+        return read_report(Path(path)) if path else {}
+    except ClusterError as exc:
+        raise AnsibleActionFail(str(exc)) from exc
 
 
 def _hosts(variables: Mapping[str, Any], params: Mapping[str, Any], checks: Iterable[Check]) -> list[collect.HostInput]:

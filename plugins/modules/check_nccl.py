@@ -29,10 +29,11 @@ options:
     type: str
     required: true
   names:
-    description: Names of the tests that this host was to launch. One that left no record is UNKNOWN.
+    description:
+      - Names of the tests that this host was to launch. One that left no record is UNKNOWN, and others are left aside.
+      - Without it, all that have left a record here.
     type: list
     elements: str
-    default: []
   limits:
     description: Rows of limits, as P(gpufleet.cluster.bandwidth_limits#lookup) gives them.
     type: list
@@ -122,7 +123,7 @@ def main() -> None:
         argument_spec={
             "host": {"type": "str", "required": True},
             "run_id": {"type": "str", "required": True},
-            "names": {"type": "list", "elements": "str", "default": []},
+            "names": {"type": "list", "elements": "str"},
             "limits": {"type": "list", "elements": "dict", "default": []},
             "baseline": {"type": "dict", "default": {}},
             "tolerance_percent": {"type": "float", "default": 10},
@@ -138,9 +139,11 @@ def main() -> None:
         records = read_records(os.path.join(params["log_directory"], check_id(params["run_id"])))
     except ConfigError as exc:
         module.fail_json(msg="check_nccl: %s" % exc)
+    names = [record["name"] for record in records] if params["names"] is None else params["names"]
+    records = [record for record in records if record["name"] in names]
     judged = [judge_run(host, record, [read_attempt(one) for one in record["attempts"]], measure) for record in records]
     findings = [finding for _shown, found in judged for finding in found]
-    findings += judge_missing(host, [record["name"] for record in records], params["names"])
+    findings += judge_missing(host, [record["name"] for record in records], names)
     report = {"runs": [shown for shown, _found in judged]}
     module.exit_json(**check_result("nccl", params["run_id"], report, findings))
 

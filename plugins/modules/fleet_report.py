@@ -78,6 +78,12 @@ options:
       - Without it, all hosts of O(groups).
     type: list
     elements: str
+  compare:
+    description:
+      - C(findings.json) of an earlier run, or the directory that it is in. The report shows collectives beside those of
+        that run. The verdict does not depend on it.
+    type: str
+    default: ""
   directory:
     description:
       - Directory on the controller. The report is written to C(<inventory>/<run id>) below it, and the link

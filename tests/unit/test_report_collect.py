@@ -46,6 +46,7 @@ def test_findings_json_is_whole() -> None:
             "ansible_version": "2.21.5",
             "collection_version": "0.1.0",
         },
+        "compared_with": None,
         "verdict": "FAIL",
         "passed": False,
         "counts": {

@@ -11,7 +11,8 @@ from __future__ import annotations
 import enum
 import re
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...module_utils.finding import PASSING, Finding, Severity
@@ -147,6 +148,16 @@ class FleetReport:
     checks: tuple[Check, ...]
     hosts: tuple[HostReport, ...]
     findings: tuple[Finding, ...]
+    # The content of an earlier run's findings.json, for comparison; empty if none was given.
+    earlier: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def earlier_run(self) -> str | None:
+        return (self.earlier.get("run") or {}).get("id")
+
+    def earlier_reports(self, check: str) -> dict[str, dict[str, Any]]:
+        found = (self.earlier.get("reports") or {}).get(check) or {}
+        return {host: data for host, data in found.items() if isinstance(data, dict)}
 
     @property
     def verdict(self) -> Severity:
@@ -176,6 +187,7 @@ class FleetReport:
         return {
             "schema_version": SCHEMA_VERSION,
             "run": self.run.as_dict(),
+            "compared_with": self.earlier_run,
             "verdict": self.verdict.name,
             "passed": self.passed,
             "counts": {"findings": self.finding_counts(), "hosts": self.host_counts()},

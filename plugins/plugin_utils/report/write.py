@@ -5,14 +5,30 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from ...module_utils.errors import ClusterError
+from .model import SCHEMA_VERSION
 
-__all__ = ["write_report"]
+__all__ = ["read_report", "write_report"]
+
+
+def read_report(path: Path) -> dict[str, Any]:
+    """The content of an earlier run's findings.json; ``path`` may be the directory that it is in."""
+    file = path / "findings.json" if path.is_dir() else path
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as exc:
+        raise ClusterError(f"Reading the earlier report {file} failed: {exc}") from exc
+    version = found.get("schema_version") if isinstance(found, dict) else None
+    if version != SCHEMA_VERSION:
+        raise ClusterError(f"The earlier report {file} has schema_version {version}, not {SCHEMA_VERSION}.")
+    return dict(found)
 
 
 def write_report(directory: Path, files: Mapping[str, str]) -> None:
