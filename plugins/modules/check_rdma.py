@@ -126,11 +126,11 @@ options:
         description: What the limits call the link. Without it the speed that the port reports, as V(400G).
         type: str
       bandwidth_tolerance:
-        description: Per cent that a pair may stay below the median of its rail.
+        description: Per cent that a pair may stay below the best quarter of its rail.
         type: float
         default: 10
       latency_tolerance:
-        description: Per cent that a pair may stay above the median of its rail.
+        description: Per cent that a pair may stay above the best quarter of its rail.
         type: float
         default: 100
       log_directory:

@@ -4,21 +4,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Compares the pairs of a whole fleet with each other: is it one pair, one rail of a host, a host, or a whole rail?
 
-A pair stands in the row of its sender and in the column of its receiver. Slow is what stays behind the median of its
-rail. Where most of a row or column is slow, the host at its head is named; what is left over is the pair itself. A
-limit says whether a figure is good enough; this says which part to look at, and finds what is too slow even where no
-limit is known.
+A pair stands in the row of its sender and in the column of its receiver. Slow is what stays behind the upper quartile
+of its rail (one bad host among four is in half of all pairs, so the median would be half bad). Where most of a row or
+column is slow, the host at its head is named; what is left over is the pair itself. A limit says whether a figure is
+good enough; this says which part to look at, and finds what is too slow even where no limit is known.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 
 from ..finding import Finding, Severity, Subject
 
-__all__ = ["FLEET", "PairRow", "compare_pairs", "merge_rows"]
+__all__ = ["FLEET", "PairRow", "compare_pairs", "merge_rows", "upper_quartile"]
 
 CHECK = "rdma"
 # The subject of a finding about a whole rail, which belongs to no single host.
@@ -105,6 +106,12 @@ def compare_pairs(rows: Iterable[PairRow], tolerances: Mapping[str, float]) -> L
     return findings
 
 
+def upper_quartile(values: Sequence[float]) -> float:
+    """The value that a quarter of them reach: what healthy pairs carry, even if half of all pairs are bad."""
+    ranked = sorted(values)
+    return ranked[math.ceil(0.75 * (len(ranked) - 1))]
+
+
 class _Comparison:
     """One test over all rails."""
 
@@ -112,7 +119,7 @@ class _Comparison:
         self._rows = [row for row in rows if row.goodness is not None]
         self._share = share
         self._networks = sorted({row.network for row in self._rows})
-        self._medians = {network: median(self._goodness(network)) for network in self._networks}
+        self._references = {network: upper_quartile(self._goodness(network)) for network in self._networks}
 
     def findings(self) -> List[Finding]:
         slow_networks = self._slow_networks()
@@ -133,16 +140,16 @@ class _Comparison:
         return sorted({host for row in self._rows if row.network == network for host in (row.sender, row.receiver)})
 
     def _reference(self, row: PairRow) -> float:
-        """The rail's median. Between two hosts only that says nothing, so their other rails are looked at, too."""
+        """The rail's upper quartile. Between two hosts that says little, so their other rails are looked at, too."""
         if len(self._hosts(row.network)) > 2:
-            return self._medians[row.network]
+            return self._references[row.network]
         pair = {row.sender, row.receiver}
         others = [
             other.goodness
             for other in self._rows
             if {other.sender, other.receiver} == pair and other.rate_gbps == row.rate_gbps and other.goodness
         ]
-        return max(others, default=self._medians[row.network])
+        return max(others, default=self._references[row.network])
 
     def _slow(self, row: PairRow) -> bool:
         return (row.goodness or 0.0) < self._reference(row) * self._share
@@ -154,8 +161,8 @@ class _Comparison:
         return [
             network
             for network in many
-            if self._medians[network]
-            < self._share * max(self._medians[other] for other in many if rates[other] == rates[network])
+            if self._references[network]
+            < self._share * max(self._references[other] for other in many if rates[other] == rates[network])
         ]
 
     def _bad_ends(self, network: str) -> Dict[str, str]:
@@ -227,7 +234,7 @@ class _Comparison:
     def _about_network(self, network: str) -> Finding:
         rows = [row for row in self._rows if row.network == network]
         text = "bad network: %s: all its pairs are slower than on other rails of the same speed" % network
-        others = max(self._medians.values())
+        others = max(self._references.values())
         return self._finding("network", Subject(FLEET, network=network, item=rows[0].test), text, rows, others)
 
     def _finding(

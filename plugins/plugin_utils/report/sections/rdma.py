@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from statistics import median
 from typing import Any
 
-from ....module_utils.judge.rdma_pairs import PairRow, merge_rows
+from ....module_utils.judge.rdma_pairs import PairRow, merge_rows, upper_quartile
 from ..compare import rdma_tolerances
 from ..model import FleetReport, natural, rows
 from ..svg.heatmap import Mark, heatmap
@@ -56,9 +55,11 @@ def _told(plan: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
 def _map(found: Sequence[PairRow], tolerances: Mapping[str, float]) -> dict[str, Any]:
     latency = found[0].test.endswith("_lat")
     values = [row.value for row in found if row.state == "ok" and row.value is not None]
-    middle = median(values) if values else None
+    # The good end of a latency is the small one.
+    good = [1 / value for value in values if value] if latency else values
+    reference = None if not good else 1 / upper_quartile(good) if latency else upper_quartile(good)
     slack = tolerances["lat" if latency else "bw"] / 100
-    bound = None if middle is None else middle * (1 + slack if latency else 1 - slack)
+    bound = None if reference is None else reference * (1 + slack if latency else 1 - slack)
     hosts = sorted({host for row in found for host in (row.sender, row.receiver)}, key=natural)
     share = 1 if len(hosts) <= LARGEST else -(-len(hosts) // CELLS)
     place = {host: number // share for number, host in enumerate(hosts)}
@@ -79,7 +80,7 @@ def _map(found: Sequence[PairRow], tolerances: Mapping[str, float]) -> dict[str,
         "network": found[0].network,
         "test": found[0].test,
         "unit": next((row.unit for row in found if row.unit), ""),
-        "median": None if middle is None else f"{middle:.4g}",
+        "reference": None if reference is None else f"{reference:.4g}",
         "hosts": len(hosts),
         "count": len(found),
         "share": share,
