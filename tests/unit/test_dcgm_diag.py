@@ -82,6 +82,12 @@ def test_a_tool_that_fails_is_never_ok(tmp_path: Path, behaviour: str) -> None:
     assert dcgm_report(run)["log"] == LOG
 
 
+def test_a_missing_dcgmi_is_looked_for_in_the_right_pod(tmp_path: Path) -> None:
+    """The pods of the device plugin and of the (distroless) exporter have no tools to ask for a GPU's health."""
+    _run, findings = diag(tmp_path, changed(behaviour={"dcgmi": "missing"}))
+    assert "in its own pod (nvidia-dcgm), not in those of the device plugin" in findings[0].remedy
+
+
 def test_the_raw_output_is_kept(tmp_path: Path) -> None:
     run, _findings = diag(tmp_path, changed(answers={"dcgmi": TABLE}))
     assert (tmp_path / LOG[1:]).read_text() == f"$ dcgmi diag -r 1 -j\nrc 0\n--- stdout\n{TABLE}\n--- stderr\n\n"
