@@ -3,8 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Controller side of ``gpufleet.cluster.network_config``; documentation: plugins/modules/network_config.py.
 
-The module starts a change and answers before the network changes. Here the old connection is thrown away, and the
-change is confirmed over a new one. If none comes about, the host restores its old network by itself, and this says so.
+The module starts a change and answers before the network changes. Here the old connection is thrown away, and the host
+is asked over new ones until it answers that its network is the plan's. That answer came through the new network, so it
+proves the way back; the connection after it, over which the change is confirmed, proves the way there. A connection
+alone proves neither: it may have been made in the moment before the new network took effect. If no confirmation comes
+about, the host restores its old network by itself, and this says so.
 """
 
 from __future__ import annotations
@@ -64,11 +67,13 @@ class ActionModule(ActionBase):
         """Ask over new connections until the host says that the change is confirmed, or undone."""
         started = time.monotonic()
         outcome: dict[str, Any] = {"state": "unreachable"}
+        settled = False
         differences: list[str] = []
         while time.monotonic() - started < window + GRACE_SECONDS:
             time.sleep(POLL_SECONDS)
             late = window - (time.monotonic() - started) < GIVE_UP_SECONDS
-            operation = "restore" if outcome["state"] == "differs" and late else "confirm"
+            settled = settled or outcome["state"] == "settled"
+            operation = "restore" if outcome["state"] == "differs" and late else "confirm" if settled else "look"
             answer = self._ask(operation, transaction, task_vars)
             if answer is None:
                 continue

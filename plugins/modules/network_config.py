@@ -63,9 +63,9 @@ options:
   operation:
     description:
       - Used between the two halves of this module. Playbooks leave it alone.
-      - V(confirm) and V(restore) close the change that O(transaction) names.
+      - V(look) says how the change stands that O(transaction) names; V(confirm) and V(restore) close it.
     type: str
-    choices: [configure, confirm, restore]
+    choices: [configure, look, confirm, restore]
     default: configure
   transaction:
     description: The open change to confirm or restore. Used between the two halves of this module.
@@ -139,7 +139,7 @@ message:
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.errors import ClusterError
-from ..module_utils.network.configure import Options, configure, confirm, restore
+from ..module_utils.network.configure import Options, configure, confirm, look, restore
 from ..module_utils.runner import ModuleRunner
 
 ARGUMENT_SPEC = {
@@ -149,7 +149,7 @@ ARGUMENT_SPEC = {
     "confirm_timeout": {"type": "int", "default": 60},
     "apply": {"type": "bool", "default": True},
     "sysctls": {"type": "dict", "default": {}},
-    "operation": {"type": "str", "choices": ["configure", "confirm", "restore"], "default": "configure"},
+    "operation": {"type": "str", "choices": ["configure", "look", "confirm", "restore"], "default": "configure"},
     "transaction": {"type": "str"},
 }
 
@@ -157,7 +157,7 @@ ARGUMENT_SPEC = {
 def main() -> None:
     module = AnsibleModule(
         argument_spec=ARGUMENT_SPEC,
-        required_if=[("operation", "confirm", ["transaction"]), ("operation", "restore", ["transaction"])],
+        required_if=[("operation", operation, ["transaction"]) for operation in ("look", "confirm", "restore")],
         supports_check_mode=True,
     )
     params = dict(module.params)
@@ -166,7 +166,9 @@ def main() -> None:
     options = Options(check_mode=module.check_mode, **params)
     runner = ModuleRunner(module)
     try:
-        if operation == "confirm":
+        if operation == "look":
+            result = look(options, runner, transaction)
+        elif operation == "confirm":
             result = confirm(options, runner, transaction)
         elif operation == "restore":
             result = restore(options, runner, transaction, "the live state was not what the plan says")

@@ -14,6 +14,7 @@ PENDING = {"state": "pending", "changed": True, "transaction": "t1", "notes": []
 DIFFERS = {"state": "differs", "message": "", "differences": ["bond0: MTU is 1500, the plan says 9000"], "notes": []}
 GONE = AnsibleConnectionFailure("no route to host")
 RESTORED = {"state": "restored", "message": "no confirmation came over a new connection in time", "differences": []}
+SETTLED = {"state": "settled", "message": "", "notes": [], "differences": []}
 CONFIRMED = {"state": "confirmed", "message": "", "notes": ["rail1: no carrier"], "differences": []}
 
 
@@ -56,15 +57,28 @@ def test_nothing_to_do(clock: list[float]) -> None:
 
 
 def test_confirmed_over_a_new_connection(clock: list[float]) -> None:
-    result, asked = run([PENDING, GONE, {"state": "applying", "message": ""}, DIFFERS, CONFIRMED])
+    result, asked = run([PENDING, GONE, {"state": "applying", "message": ""}, DIFFERS, SETTLED, CONFIRMED])
     assert (result["state"], result["notes"], result.get("failed")) == ("confirmed", ["rail1: no carrier"], None)
-    assert asked == ["configure"] + ["reset", "confirm"] * 4
+    assert asked == ["configure"] + ["reset", "look"] * 4 + ["reset", "confirm"]
+
+
+def test_no_confirmation_before_an_answer_came_through_the_new_network(clock: list[float]) -> None:
+    """A question can get through in the last moment of the old network; its answer does not come back."""
+    result, asked = run([PENDING, *[GONE] * 30, RESTORED])
+    assert result["state"] == "restored"
+    assert "confirm" not in asked
+
+
+def test_lost_answer_to_the_confirmation_is_asked_for_again(clock: list[float]) -> None:
+    result, asked = run([PENDING, SETTLED, GONE, CONFIRMED])
+    assert result["state"] == "confirmed"
+    assert asked == ["configure"] + ["reset", "look"] + ["reset", "confirm"] * 2
 
 
 def test_connection_that_breaks_once_is_tried_again(clock: list[float]) -> None:
-    result, asked = run([GONE, PENDING, CONFIRMED])
+    result, asked = run([GONE, PENDING, SETTLED, CONFIRMED])
     assert result["state"] == "confirmed"
-    assert asked == ["configure", "reset", "configure", "reset", "confirm"]
+    assert asked == ["configure", "reset", "configure", "reset", "look", "reset", "confirm"]
 
 
 def test_host_that_is_not_there_is_unreachable(clock: list[float]) -> None:

@@ -192,6 +192,16 @@ def test_live_state_that_is_not_the_plans_is_not_confirmed(node: FakeNode) -> No
     assert (back.state, files(node), node.recall()["timers"]) == ("restored", BEFORE, {})
 
 
+def test_looking_at_a_settled_change_does_not_confirm_it(node: FakeNode) -> None:
+    result = configure.configure(options(node), node)
+    fire(node, "apply")
+    for _ in range(2):
+        assert configure.look(options(node), node, result.transaction or "").state == "settled"
+    assert store(node).pending() == result.transaction
+    fire(node, "restore")
+    assert configure.look(options(node), node, result.transaction or "").state == "restored"
+
+
 def test_live_state_that_drifted_is_applied_again(node: FakeNode) -> None:
     converge(node)
     live = node.recall()["live"]

@@ -20,7 +20,7 @@ from .plan import Plan, resolve_plan
 from .render_keyfile import keyfile_files
 from .render_netplan import NETPLAN_FILE, netplan_files
 
-__all__ = ["Options", "Result", "configure", "confirm", "restore"]
+__all__ = ["Options", "Result", "configure", "confirm", "look", "restore"]
 
 SYSCTL_FILE = "/etc/sysctl.d/90-gpufleet-network.conf"
 _SYSCTL_HEADER = "# Written by the role node_network from node_networks; changes made here are lost.\n"
@@ -44,7 +44,7 @@ class Options:
 @dataclass(frozen=True)
 class Result:
     """``state``: unchanged, planned (check mode), written (not applied); or that of a change: pending, applying,
-    applied, differs, confirmed, restored."""
+    applied, differs, settled, confirmed, restored."""
 
     state: str
     changed: bool = False
@@ -122,8 +122,11 @@ def _replace(result: Result, **values: Any) -> Result:
     return Result(**{**result.__dict__, **values})
 
 
-def confirm(options: Options, runner: Runner, identity: str) -> Result:
-    """Answer for the change ``identity``; called over a new connection, so being called at all is half the proof."""
+def look(options: Options, runner: Runner, identity: str) -> Result:
+    """How the change ``identity`` stands; ``settled`` when the live network is the plan's. Changes nothing.
+
+    Whoever gets the answer ``settled`` knows that the host can still talk to them: it was sent through the new network.
+    """
     store = Store(options.root)
     status = store.status(identity)
     if not status:
@@ -133,9 +136,17 @@ def confirm(options: Options, runner: Runner, identity: str) -> Result:
         return found
     host = _read_host(options, runner)
     differences, notes, _state = _live(host, options)
-    found = _replace(found, differences=tuple(differences), notes=tuple(notes))
-    if differences:
-        return _replace(found, state="differs")
+    state = "differs" if differences else "settled"
+    return _replace(found, state=state, differences=tuple(differences), notes=tuple(notes))
+
+
+def confirm(options: Options, runner: Runner, identity: str) -> Result:
+    """Close the window if the network is the plan's. To be called over a connection that was made after `look` had
+    answered ``settled``: an older one may have been made through the old network, and say nothing of the new one."""
+    found = look(options, runner, identity)
+    if found.state != "settled":
+        return found
+    store = Store(options.root)
     transaction.confirm(store, runner, identity)
     return _replace(found, state=store.status(identity)["state"])
 
