@@ -7,25 +7,20 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Sequence
 
 from ..errors import ClusterError, MeasureError
 from ..host.files import Root
-from ..parse.kernel_log import KernelLog, parse_kernel_log
 from ..parse.nvidia_smi.nvlink import NvlinkGpu
 from ..runner import Runner
 from .fields import CLOCK_COUNTERS, ECC_COUNTERS
+from .kernel import read_aer, read_kernel_log
 from .nvlink_counters import counted
 from .smi import NvidiaSmi
 
-__all__ = ["PARTS", "counters_of", "read_gpus", "sysfs_address"]
+__all__ = ["PARTS", "counters_of", "read_gpus"]
 
 PARTS = ("query", "remapped_rows", "fabric", "topology", "nvlink", "nvlink_errors", "aer", "kernel_log")
-_KERNEL_LOG = (
-    ("journalctl", "--dmesg", "--boot", "--no-pager", "--quiet", "--output=short-iso"),
-    ("dmesg",),
-)
-_AER = {"correctable": "TOTAL_ERR_COR", "nonfatal": "TOTAL_ERR_NONFATAL", "fatal": "TOTAL_ERR_FATAL"}
 _NVIDIA_SMI_FAILS = ("not installed", "no end after", "of output")
 
 
@@ -46,8 +41,8 @@ def read_gpus(root: Root, runner: Runner, parts: Sequence[str], timeout: float) 
         "topology": taken.take("topology", lambda: _topology(smi)),
         "nvlink": taken.take("nvlink", lambda: _links(smi.nvlink("-s"))),
         "nvlink_errors": taken.take("nvlink_errors", lambda: _errors(smi.nvlink("-e"), gpus)),
-        "aer": taken.take("aer", lambda: _aer(root, gpus)),
-        "kernel_log": taken.take("kernel_log", lambda: _kernel_log(runner, timeout)),
+        "aer": taken.take("aer", lambda: read_aer(root, gpus)),
+        "kernel_log": taken.take("kernel_log", lambda: read_kernel_log(runner, timeout)),
         "not_offered": smi.not_offered,
         "warnings": smi.warnings,
         "unread": taken.unread,
@@ -132,62 +127,6 @@ def _errors(links: Sequence[NvlinkGpu], gpus: Sequence[Dict[str, Any]]) -> Dict[
         for name, value in counters.items()
         if counted(name)
     }
-
-
-def sysfs_address(bus_id: str) -> str:
-    """00000000:07:00.0 of nvidia-smi is 0000:07:00.0 in sysfs."""
-    domain, _colon, rest = bus_id.lower().partition(":")
-    return "%s:%s" % (domain[-4:], rest)
-
-
-def _aer(root: Root, gpus: Sequence[Dict[str, Any]]) -> Dict[str, Dict[str, int]]:
-    """PCIe errors since boot, by the address in sysfs. A kernel that leaves AER to the firmware has no such files."""
-    found: Dict[str, Dict[str, int]] = {}
-    for gpu in gpus:
-        address = sysfs_address(str(gpu["pci.bus_id"]))
-        totals: Dict[str, int] = {}
-        for kind, word in _AER.items():
-            text = root.read("/sys/bus/pci/devices/%s/aer_dev_%s" % (address, kind))
-            total = _total(text, word)
-            if total is None:
-                raise MeasureError("%s: the kernel shows no PCIe error counters (aer_dev_%s)" % (address, kind))
-            totals[kind] = total
-        found[address] = totals
-    if not found:
-        raise MeasureError("no GPU whose PCIe error counters could be read")
-    return found
-
-
-def _total(text: Optional[str], word: str) -> Optional[int]:
-    for line in (text or "").splitlines():
-        name, _blank, value = line.strip().rpartition(" ")
-        if name == word and value.isdigit():
-            return int(value)
-    return None
-
-
-def _kernel_log(runner: Runner, timeout: float) -> Dict[str, Any]:
-    """Of the journal, or of the kernel's own buffer where there is no journal. The one that begins with the boot."""
-    reasons: List[str] = []
-    best: Optional[Tuple[str, KernelLog]] = None
-    for argv in _KERNEL_LOG:
-        result = runner.run(argv, timeout=timeout)
-        if result.rc != 0:
-            reasons.append("%s: %s" % (argv[0], (result.stderr.strip() or "rc %d" % result.rc).splitlines()[-1]))
-            continue
-        log = parse_kernel_log(result.stdout.splitlines())
-        if not log.lines:
-            reasons.append("%s: it shows no line" % argv[0])
-            continue
-        if best is None or log.whole or len(log.events) > len(best[1].events):
-            best = (argv[0], log)
-        if log.whole:
-            break
-    if best is None:
-        raise MeasureError("the kernel's log cannot be read (%s); this needs root" % "; ".join(reasons))
-    source, log = best
-    events = [dict(vars(event)) for event in log.events]
-    return {"source": source, "whole": log.whole, "begins": log.begins, "lines": log.lines, "events": events}
 
 
 def counters_of(reading: Dict[str, Any]) -> Dict[str, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Dict, List
 
 from ...finding import Finding, Severity
-from ...gpu.reading import sysfs_address
+from ...gpu.kernel import sysfs_address
 from ...gpu.xid_table import judged
 from ...parse.kernel_log import XidEvents
 from .base import GpuExpected, Judge
