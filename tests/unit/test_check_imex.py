@@ -216,6 +216,7 @@ def test_faults_where_the_host_runs_the_daemon(
     ("states", "want"),
     [
         pytest.param(("masked", "inactive", "masked"), [], id="masked"),
+        pytest.param(("masked", "inactive", "masked-runtime"), [("WARN", "service")], id="masked-until-the-next-boot"),
         pytest.param(("not-found", "inactive", ""), [], id="not-installed"),
         pytest.param(("loaded", "inactive", "disabled"), [("WARN", "service")], id="off-but-not-masked"),
         pytest.param(("loaded", "inactive", "enabled"), [("FAIL", "service")], id="starts-at-boot"),

@@ -60,7 +60,7 @@ def judge_service_off(judge: Judge, reading: Dict[str, Any]) -> Finding:
     if service["ActiveState"] not in ("inactive", "failed") or service["UnitFileState"].startswith("enabled"):
         message = "the host's own nvidia-imex is %s, so no ComputeDomain becomes ready" % state
         return judge(Severity.FAIL, "service", message, (state, "masked"), _MASK)
-    if service["LoadState"] in ("not-found", "masked"):
+    if service["LoadState"] in ("not-found", "masked") and service["UnitFileState"] != "masked-runtime":
         return judge(Severity.OK, "service", "the host's own nvidia-imex is %s" % state, (state, "masked"))
     message = "the host's own nvidia-imex is off (%s), but nothing keeps it from being started" % state
     return judge(Severity.WARN, "service", message, (state, "masked"), _MASK)
