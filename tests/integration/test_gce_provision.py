@@ -1,4 +1,4 @@
-"""provision.yml from nothing to machines in NVLink domains, against the fake API. Slow: some 50 module runs."""
+"""From nothing to machines in NVLink domains (create.yml), and on to site.yml (provision.yml), against the fake API."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 from tests.fakes.gce import FakeCompute
@@ -35,11 +36,11 @@ def test_from_nothing_to_a_domain_of_sixteen() -> None:
     with FakeCompute(empty()) as fake:
         fake.store.operation_reads = 1
         wanted = fleet(a=16)
-        made = play(fake, "provision", **wanted)
+        made = play(fake, "create", **wanted)
         assert made.returncode == 0, made.stdout + made.stderr
         assert machines(fake) == {"cp-1": "", **{f"w-a-{n:02d}": sub_block(1) for n in range(16)}}
         writes = len(fake.writes)
-        again = play(fake, "provision", **wanted)
+        again = play(fake, "create", **wanted)
         assert (again.returncode, changed(again), len(fake.writes)) == (0, 0, writes)
 
 
@@ -50,14 +51,14 @@ def test_two_domains_and_a_failure_in_the_middle() -> None:
     with FakeCompute(store) as fake:
         store.operation_reads = 1
         wanted = fleet(a=8, b=8)
-        dry = play(fake, "provision", "--tags", "gce_nodes", "--check", "--diff", **wanted)
+        dry = play(fake, "create", "--tags", "gce_nodes", "--check", "--diff", **wanted)
         assert dry.returncode == 0, dry.stdout + dry.stderr
         assert (changed(dry), fake.writes) == (3, [])
-        failed = play(fake, "provision", "--tags", "gce_nodes", **wanted)
+        failed = play(fake, "create", "--tags", "gce_nodes", **wanted)
         assert failed.returncode != 0
         assert "1 of 8 machines failed, run again to repair: w-b-03" in failed.stdout
         assert "w-b-03" not in machines(fake)
-        repaired = play(fake, "provision", "--tags", "gce_nodes", **wanted)
+        repaired = play(fake, "create", "--tags", "gce_nodes", **wanted)
         assert repaired.returncode == 0, repaired.stdout
         both = {f"w-{name}-{n:02d}": sub_block(index) for index, name in ((1, "a"), (2, "b")) for n in range(8)}
         assert machines(fake) == {"cp-1": "", **both}
@@ -72,7 +73,7 @@ def test_a_killed_run_is_repaired_by_running_again(tmp_path: Path) -> None:
     add_networks(store)
     with FakeCompute(store) as fake:
         store.operation_reads = 3
-        argv, env = command(fake, "provision", "--tags", "gce_nodes", **fleet(a=8))
+        argv, env = command(fake, "create", "--tags", "gce_nodes", **fleet(a=8))
         with (tmp_path / "output").open("wb") as output:
             run = subprocess.Popen(argv, cwd=ROOT, env=env, stdout=output, stderr=output, start_new_session=True)
 
@@ -88,7 +89,7 @@ def test_a_killed_run_is_repaired_by_running_again(tmp_path: Path) -> None:
         fake.on_request = lambda _request, _status: None
         half_made = [name for name in machines(fake) if name.startswith("w-")]
         assert 3 <= len(half_made) < 8
-        repaired = play(fake, "provision", "--tags", "gce_nodes", **fleet(a=8))
+        repaired = play(fake, "create", "--tags", "gce_nodes", **fleet(a=8))
         assert repaired.returncode == 0, repaired.stdout
         assert machines(fake) == {"cp-1": "", **{f"w-a-{n:02d}": sub_block(1) for n in range(8)}}
         inserts = [request.body["name"] for request in fake.writes if request.path.endswith("/instances")]
@@ -111,11 +112,13 @@ def test_the_example_inventory_is_made_as_planned_and_handed_over(tmp_path: Path
             "ansible_become": False,
             "fleet_stack": "none",
             "fleet_hosts": "a4x-cp-1:a4x-d1-w01",
+            "ansible_python_interpreter": sys.executable,
+            "provision_boot_timeout": 120,
         }
         made = play(fake, "provision", "-i", "inventories/a4x", env=env, **wanted)
         # site.yml begins with its preflight, which stops at this recipe before it changes the machines.
         assert made.returncode != 0
-        assert "no recipe 'none'" in made.stdout, made.stdout + made.stderr
+        assert "fleet_stack = 'none': no recipe of that name" in made.stdout, made.stdout + made.stderr
         reached = set(
             re.findall(r"start-iap-tunnel (\S+) 22 --listen-on-stdin --project=demo-project", seen.read_text())
         )
@@ -124,7 +127,7 @@ def test_the_example_inventory_is_made_as_planned_and_handed_over(tmp_path: Path
         assert addresses(fake, "a4x-cp-1") == ["10.10.1.11"]
         assert addresses(fake, "a4x-d2-w18") == [f"10.10.{network}.58" for network in (1, 2, 10, 11, 12, 13)]
         writes = len(fake.writes)
-        again = play(fake, "provision", "-i", "inventories/a4x", env=env, provision_site=False)
+        again = play(fake, "create", "-i", "inventories/a4x", env=env)
         assert (again.returncode, changed(again), len(fake.writes)) == (0, 0, writes), again.stdout
         live = listed(fake, **env)
         assert live["a4x-d2-w18"]["gce_domain"] == "2f3c77aa"
@@ -139,8 +142,7 @@ def test_machines_are_not_handed_to_an_inventory_that_does_not_know_them() -> No
     add_networks(store)
     with FakeCompute(store) as fake:
         store.operation_reads = 1
-        wanted = {**fleet(), "provision_site": True}
-        done = play(fake, "provision", "--tags", "gce_nodes,provision_reach", **wanted)
+        done = play(fake, "provision", "--tags", "gce_nodes,provision_reach", **fleet())
         assert done.returncode != 0
         assert "The inventory has no cp-1. The machines exist" in done.stdout
 

@@ -16,7 +16,7 @@ from tests.fakes.gce.scenario import PROJECT, ZONE, a4x, add_networks, empty, in
 
 def test_capacity_is_judged_before_anything_is_made() -> None:
     with FakeCompute(empty()) as fake:
-        done = play(fake, "provision", "--tags", "gce_nodes", **fleet(a=19))
+        done = play(fake, "create", "--tags", "gce_nodes", **fleet(a=19))
         assert done.returncode != 0
         assert "19 machines of domain a do not fit into any sub-block" in done.stdout
         assert sub_block(2) in done.stdout

@@ -50,5 +50,4 @@ def fleet(**domains: int) -> dict[str, Any]:
         "gce_nodes_zone": ZONE,
         "gce_nodes_reservation": RESERVATION,
         "gce_nodes_domains": wanted,
-        "provision_site": False,
     }
