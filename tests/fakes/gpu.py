@@ -110,7 +110,7 @@ def healthy() -> dict[str, Any]:
         "counters": {},  # "2/5/Rx Errors": 3
         "unknown_fields": [],
         "compute_apps": [],  # "4711, python"
-        "behaviour": {},  # program: silent, error_text, refuses, hangs, floods
+        "behaviour": {},  # program: silent, error_text, refuses, lost, hangs, floods
         "answers": {
             "journalctl": "\n".join([BOOT, "2026-11-30T20:00:09+00:00 w1 kernel: nvidia: loading", ""]),
             "nvidia-imex-ctl": (FIXTURES / "nvidia-imex-ctl/04-json-up-two-nodes.json").read_text(),
@@ -143,6 +143,8 @@ def answer(machine: dict[str, Any], argv: Sequence[str]) -> tuple[int, str, str]
         return 0, "", ""
     if behaviour == "error_text":
         return 0, f"{program} has failed because it couldn't communicate with the NVIDIA driver.\n", ""
+    if behaviour == "lost":
+        return 15, "Unable to determine the device handle for GPU 0009:01:00.0: GPU is lost.  Reboot the system\n", ""
     rc, stdout = (0, machine["answers"][program]) if program != "nvidia-smi" else _nvidia_smi(machine, arguments)
     if behaviour == "refuses":
         return 1, stdout, "Insufficient Permissions\n"

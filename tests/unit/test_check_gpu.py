@@ -298,6 +298,12 @@ def test_a_tool_that_fails_is_never_ok(tmp_path: Path, behaviour: str) -> None:
     assert verdict(findings) is Severity.UNKNOWN
 
 
+def test_a_lost_gpu_hides_the_others_and_nothing_of_them_is_ok(tmp_path: Path) -> None:
+    findings = check(tmp_path, changed(behaviour={"nvidia-smi": "lost"}))
+    assert bad(findings)[0] == ("FAIL", "count", None, "0009:01:00.0 is lost or does not answer")
+    assert {finding.subject.item for finding in findings if finding.severity is Severity.OK} == {"xid"}
+
+
 def test_a_missing_tool_is_told_once_and_a_hanging_one_waited_for_once(tmp_path: Path) -> None:
     for behaviour in ("missing", "hangs"):
         runner = MachineRunner(changed(behaviour={"nvidia-smi": behaviour}))
