@@ -65,6 +65,12 @@ options:
     type: list
     elements: dict
     default: []
+  cabling:
+    description:
+      - Where the rails' cables should end, as C({rail0: {switch: leaf-1, port: Ethernet1/7}}); C(port) may be left out.
+      - It is compared with what C(lldpcli) of lldpd sees. Without it cabling is not looked at.
+    type: dict
+    default: {}
   settings:
     description: How to measure. The defaults are for hardware.
     type: dict
@@ -201,6 +207,10 @@ report:
         - C(raw) is the output where it matters, which is without a figure and for the slowest.
       type: list
       elements: dict
+    cabling:
+      description: C(planned) and C(found) of each planned cable.
+      type: list
+      elements: dict
     commands:
       description: In check mode, the commands of the first meeting.
       type: list
@@ -235,11 +245,13 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.errors import ClusterError, ConfigError
 from ..module_utils.finding import check_result
 from ..module_utils.judge.bandwidth import load_limits
+from ..module_utils.rdma.cabling import planned_cables
 from ..module_utils.rdma.check import check_rdma
 from ..module_utils.rdma.fleet import Inventory, Wanted
 from ..module_utils.rdma.perftest import MEMORY, TESTS, Settings
 from ..module_utils.rdma.plan import DIRECTIONS
 from ..module_utils.rdma.schedule import KINDS
+from ..module_utils.runner import ModuleRunner
 
 SETTINGS = {
     "tests": {"type": "list", "elements": "str", "choices": list(TESTS), "default": ["ib_write_bw", "ib_write_lat"]},
@@ -272,6 +284,7 @@ def main() -> None:
             "pairs": {"type": "str", "choices": list(KINDS), "default": "ring"},
             "groups": {"type": "dict", "default": {}},
             "limits": {"type": "list", "elements": "dict", "default": []},
+            "cabling": {"type": "dict", "default": {}},
             "settings": {"type": "dict", "default": {}, "apply_defaults": True, "options": SETTINGS},
         },
         supports_check_mode=True,
@@ -288,6 +301,8 @@ def main() -> None:
             log_directory=params["settings"]["log_directory"],
             measure=not module.check_mode,
             caller=sys.stdout.fileno(),
+            cabling=planned_cables(params["cabling"]),
+            runner=ModuleRunner(module),
         )
     except ClusterError as exc:
         module.fail_json(msg="check_rdma: %s" % exc)

@@ -25,6 +25,7 @@ from ansible_collections.gpufleet.cluster.plugins.plugin_utils.report.model impo
 
 from tests.fakes import report as fake
 from tests.fakes.infiniband import mapped, nic
+from tests.fakes.runner import FakeRunner
 
 HOSTS = ("cp", "w1", "w2", "w3")
 RDMA = Check("rdma", "rdma_check", "check_rdma_result")
@@ -50,7 +51,8 @@ def inventory(host: str, hosts: tuple[str, ...] = HOSTS) -> Inventory:
 def checked(host: str, root: Path, *, forks: int = 50, hosts: tuple[str, ...] = HOSTS, pairs: str = "full") -> Any:
     return run_check(
         inventory(host, hosts), Wanted(pairs=pairs), Settings(), [], None,
-        forks=forks, log_directory=str(root), measure=False, caller=None, root=str(root),
+        forks=forks, log_directory=str(root), measure=False, caller=None,
+        cabling={}, runner=FakeRunner({}), root=str(root),
     )  # fmt: skip
 
 
@@ -88,7 +90,8 @@ def test_a_host_alone_in_the_run_is_unknown_and_leaves_a_log(tmp_path: Path) -> 
     here = {"rail0": {"hosts": {"w1": {"addresses": ["127.0.0.1/8"], "interface": "if0", "mtu": 1500, "rail": 0}}}}
     report, findings = run_check(
         Inventory("w1", "run", here, ("w1",), {}), Wanted(), Settings(), [], None,
-        forks=1, log_directory=str(tmp_path / "log"), measure=True, caller=None, root=str(tmp_path),
+        forks=1, log_directory=str(tmp_path / "log"), measure=True, caller=None,
+        cabling={}, runner=FakeRunner({}), root=str(tmp_path),
     )  # fmt: skip
     assert report["pairs"] == []
     assert Path(report["log"]).read_text() == ""

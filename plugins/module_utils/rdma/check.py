@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..errors import ConfigError
 from ..finding import Finding
 from ..judge.bandwidth import Limit
+from ..runner import Runner
+from .cabling import Planned, check_cabling
 from .devices import read_devices
 from .fleet import Inventory, Wanted, endpoints, fleet_plan, perftest_tool
 from .follow import follow
@@ -33,6 +35,8 @@ def check_rdma(
     log_directory: str,
     measure: bool,
     caller: Optional[int],
+    cabling: Mapping[str, Planned],
+    runner: Runner,
     root: str = "/",
 ) -> Tuple[Dict[str, Any], List[Finding]]:
     """Raises ConfigError for what cannot be measured as asked, MeasureError when the run was stopped."""
@@ -54,7 +58,10 @@ def check_rdma(
     findings = judge(plan, found, measured.outcomes, limits, sku)
     report.update(pairs=pair_rows(measured.outcomes), seconds=round(measured.seconds, 1))
     report["log"] = write_log(log_directory, inventory.run_id, measured.outcomes)
-    return report, findings
+    interfaces = {rail: str(inventory.fleet[rail]["hosts"][plan.host].get("interface")) for rail in found}
+    mine = {network: cable for network, cable in cabling.items() if network in interfaces}
+    report["cabling"], cables = check_cabling(plan.host, interfaces, mine, runner)
+    return report, findings + cables
 
 
 def _first_commands(plan: Plan, tool: Perftest) -> List[List[str]]:
