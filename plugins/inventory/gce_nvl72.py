@@ -37,8 +37,8 @@ options:
     choices: [gpufleet.cluster.gce_nvl72, gce_nvl72]
   enabled:
     description:
-      - Whether to ask at all. May be a template, so that a folder that also has a static plan takes live data only where
-        the credentials are. A source that is not asked adds nothing, and says so with C(-v).
+      - Whether to ask at all. May be a template, so that a folder that also has a static plan takes live data only
+        where the credentials are. A source that is not asked adds nothing, and says so with C(-v).
     type: raw
     default: true
   projects:
