@@ -28,7 +28,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         super().run(tmp, task_vars)
         variables = task_vars or {}
-        _, params = self.validate_argument_spec({"run_id": {"type": "str", "required": True}})
+        _result, params = self.validate_argument_spec({"run_id": {"type": "str", "required": True}})
         document, left_out = baseline_of(
             _reports(variables["hostvars"], params["run_id"]), params["run_id"], timestamp(datetime.now(UTC))
         )

@@ -192,7 +192,7 @@ from ..module_utils.errors import ClusterError
 from ..module_utils.judge.nccl import judge_start
 from ..module_utils.nccl.launch import ProcessLauncher
 from ..module_utils.nccl.measure import Place, Tools, describe, keep, measure, planned
-from ..module_utils.nccl.run import COLLECTIVES, SCOPES, read_run
+from ..module_utils.nccl.run import COLLECTIVES, LAUNCHERS, SCOPES, read_run
 from ..module_utils.nccl.trust import check_id
 from ..module_utils.runner import ModuleRunner
 
@@ -211,7 +211,7 @@ SPEC = {
     "collective": {"type": "str", "choices": list(COLLECTIVES), "default": "all_reduce"},
     "program": {"type": "str", "required": True},
     "sku": {"type": "str"},
-    "launcher": {"type": "str", "choices": ["mpirun", "srun"], "default": "mpirun"},
+    "launcher": {"type": "str", "choices": list(LAUNCHERS), "default": "mpirun"},
     "mnnvl": {"type": "bool"},
     "min_bytes": {"type": "str", "default": "512M"},
     "max_bytes": {"type": "str", "default": "16G"},

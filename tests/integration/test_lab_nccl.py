@@ -100,7 +100,7 @@ def test_a_rank_that_dies_is_unknown_in_time() -> None:
     process = start("-e", "report_directory=tests/output/nccl")
     wait_for_ranks(process)
     ssh("worker-1", "kill -9 $(pidof all_reduce_perf)")
-    output, _ = process.communicate(timeout=40 + 180)
+    output, _errors = process.communicate(timeout=40 + 180)
     assert process.returncode != 0
     assert "UNKNOWN" in output
     assert [left(node) for node in NODES] == [[], []]

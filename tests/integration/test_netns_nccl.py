@@ -48,7 +48,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
 
 def play(inventory: Path, name: str, *options: str) -> tuple[int, dict[str, Any]]:
     process = playbook(inventory, name, *options)
-    output, _ = process.communicate(timeout=300)
+    output, _errors = process.communicate(timeout=300)
     found = sorted(inventory.parent.parent.glob("reports/*/*/findings.json"), key=lambda path: path.stat().st_mtime)
     assert found, output
     return process.returncode, json.loads(found[-1].read_text())

@@ -15,7 +15,7 @@ from ..errors import ConfigError
 __all__ = ["COLLECTIVES", "LAUNCHERS", "SCOPES", "Host", "Run", "read_run", "slug"]
 
 SCOPES = ("single_node", "nvlink_domain", "cross_domain", "mixed")
-LAUNCHERS = ("mpirun", "srun", "kubectl")
+LAUNCHERS = ("mpirun", "srun")
 COLLECTIVES = (
     "all_gather",
     "all_reduce",

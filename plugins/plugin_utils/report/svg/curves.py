@@ -61,8 +61,8 @@ class _Scale:
 
 
 def curves(lines: Sequence[Curve], bounds: Sequence[Bound]) -> Markup:
-    sizes = sorted({size for line in lines for size, _ in line.points})
-    values = [value for line in lines for _, value in line.points] + [bound.value for bound in bounds]
+    sizes = sorted({size for line in lines for size, _value in line.points})
+    values = [value for line in lines for _size, value in line.points] + [bound.value for bound in bounds]
     if not sizes or max(values) <= 0:
         return Markup("")
     step = _step(max(values))
