@@ -88,6 +88,7 @@ def two_hosts(folder: Path) -> Iterator[tuple[Host, Host]]:
     key = folder / "id"
     run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key))
     hosts = Host("nccl-a", 11, key), Host("nccl-b", 12, key)
+    _take_down(hosts)  # what a killed test run has left
     try:
         run("ip", "link", "add", BRIDGE, "type", "bridge")
         run("ip", "address", "add", "10.199.7.1/24", "dev", BRIDGE)
@@ -98,10 +99,14 @@ def two_hosts(folder: Path) -> Iterator[tuple[Host, Host]]:
             host.wait()
         yield hosts
     finally:
-        for host in hosts:
-            host.stop()
-            subprocess.run(["ip", "netns", "delete", host.name], check=False, capture_output=True)
-        subprocess.run(["ip", "link", "delete", BRIDGE], check=False, capture_output=True)
+        _take_down(hosts)
+
+
+def _take_down(hosts: tuple[Host, ...]) -> None:
+    for host in hosts:
+        host.stop()
+        subprocess.run(["ip", "netns", "delete", host.name], check=False, capture_output=True)
+    subprocess.run(["ip", "link", "delete", BRIDGE], check=False, capture_output=True)
 
 
 def write_inventory(folder: Path, hosts: tuple[Host, ...], **variables: object) -> Path:

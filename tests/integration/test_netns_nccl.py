@@ -92,7 +92,7 @@ def test_a_link_that_became_slow_is_a_drop_from_the_baseline(fleet: Fleet) -> No
 
 
 def wait_for(host: Host, what: str, process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 180
     while what not in host.ssh("cat /proc/[0-9]*/comm", check=False):
         assert process.poll() is None, process.communicate()[0]
         assert time.monotonic() < deadline
