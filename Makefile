@@ -33,7 +33,7 @@ test: packages ## all that CI runs; two lanes side by side, for two cores
 # The lab passes its long waits (booting, Ansible over SSH) while the other lane computes.
 .PHONY: lane-static lane-lab
 lane-static:
-	@for part in lint unit docs sanity build molecule-quick; do $(MAKE) --no-print-directory $$part; done
+	@for part in lint unit docs sanity build molecule; do $(MAKE) --no-print-directory $$part; done
 lane-lab:
 	@$(MAKE) --no-print-directory lab-quick
 
@@ -70,10 +70,6 @@ build: bootstrap ## build the artefact, install it into an empty collections pat
 .PHONY: molecule
 molecule: packages ## every role in containers
 	molecule test --all
-
-.PHONY: molecule-quick
-molecule-quick: packages ## the roles that take a minute in containers
-	@for role in node_preflight report; do molecule test -s $$role; done
 
 .PHONY: lab-quick
 lab-quick: packages ## one passage through the lab: bare to proven, second run, the quick faults

@@ -58,7 +58,8 @@ def plan_runs(wanted: Sequence[Mapping[str, Any]], defaults: Mapping[str, Any], 
     double = sorted({name for name in names if names.count(name) > 1})
     if double:
         raise ConfigError(f"two runs have the name {double[0]!r}: give each a name of its own")
-    launchers = {run["launcher_host"]: run["launcher_address"] for run in kept}
+    # A run on one host needs no key.
+    launchers = {run["launcher_host"]: run["launcher_address"] for run in kept if len(run["hosts"]) > 1}
     return {
         "rounds": _rounds(kept),
         "launchers": [{"name": name, "address": address} for name, address in launchers.items()],

@@ -195,8 +195,8 @@ def test_live_state_that_is_not_the_plans_is_not_confirmed(node: FakeNode) -> No
 def test_looking_at_a_settled_change_does_not_confirm_it(node: FakeNode) -> None:
     result = configure.configure(options(node), node)
     fire(node, "apply")
-    for _ in range(2):
-        assert configure.look(options(node), node, result.transaction or "").state == "settled"
+    states = [configure.look(options(node), node, result.transaction or "").state for _again in range(2)]
+    assert states == ["settled", "settled"]
     assert store(node).pending() == result.transaction
     fire(node, "restore")
     assert configure.look(options(node), node, result.transaction or "").state == "restored"

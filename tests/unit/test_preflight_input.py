@@ -77,5 +77,5 @@ def test_no_input_is_answered_with_a_traceback(hosts: Any, variables: Any, group
 def test_a_newline_at_the_end_is_no_part_of_a_good_value(key: str, value: Any) -> None:
     """It would end up in a file's line, where it begins another one."""
     network = {"name": "management", "interface": "eth0", "address": "10.0.1.11/24", key: value}
-    _, problems = parse_networks("w1", [network])
+    problems = parse_networks("w1", [network])[1]
     assert [problem for problem in problems if key in problem.variable], problems

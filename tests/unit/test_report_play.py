@@ -158,11 +158,11 @@ def test_the_only_selected_host_is_off(tmp_path: Path) -> None:
 
 
 def test_a_host_that_did_not_answer_the_first_word_is_asked_nothing_else(tmp_path: Path) -> None:
-    _, output, found = play(tmp_path, "--tags", "mtu_check", "-e", '{"hello": true}')
+    _code, output, found = play(tmp_path, "--tags", "mtu_check", "-e", '{"hello": true}')
     assert found is not None, output
     assert verdicts(found)["worker-3"] == ("unreachable", "UNKNOWN")
     assert output.count("UNREACHABLE") == 1
-    assert {name for name, (state, _) in verdicts(found).items() if state == "measured"} == {
+    assert {name for name, (state, _verdict) in verdicts(found).items() if state == "measured"} == {
         "cp-1",
         "worker-1",
         "worker-2",
