@@ -138,7 +138,7 @@ def test_full_disk_in_etc_leaves_nothing_half_written(extra: Extra) -> None:
     """A small file system of its own, filled to the last byte, lies over /etc/netplan."""
     content = "cd /etc/netplan && sha256sum *.yaml && ls | grep -v fill"
     ssh("worker-1", "mkdir /run/full && mount -t tmpfs -o size=32k tmpfs /run/full && cp -a /etc/netplan/. /run/full")
-    ssh("worker-1", "mount --move /run/full /etc/netplan && rmdir /run/full")
+    ssh("worker-1", "mount --bind /run/full /etc/netplan")
     ssh("worker-1", "cat /dev/zero >/etc/netplan/fill", check=False)
     before = ssh("worker-1", content)
     try:
@@ -148,5 +148,5 @@ def test_full_disk_in_etc_leaves_nothing_half_written(extra: Extra) -> None:
         assert ssh("worker-1", content) == before
         assert not pending()
     finally:
-        ssh("worker-1", "umount /etc/netplan")
+        ssh("worker-1", "umount /etc/netplan /run/full && rmdir /run/full")
     assert_the_network_is_the_plans()

@@ -43,9 +43,14 @@ def end_marked(run_id: str, clock: Callable[[], float] = time.monotonic) -> List
     while left and clock() < deadline:
         time.sleep(_STEP)
         left = marked(run_id)
-    for pid in left:
-        names.setdefault(pid, _name(pid))
-    _signal(left, signal.SIGKILL)
+    # A killed process is there for a moment longer, and may just have started another one.
+    deadline = clock() + _GRACE
+    while left and clock() < deadline:
+        for pid in left:
+            names.setdefault(pid, _name(pid))
+        _signal(left, signal.SIGKILL)
+        time.sleep(_STEP)
+        left = marked(run_id)
     return ["%d %s" % pair for pair in sorted(names.items())]
 
 
