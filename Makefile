@@ -51,8 +51,12 @@ lint: bootstrap ## ruff, mypy (strict), yamllint, ansible-lint (production, offl
 .PHONY: unit
 unit: bootstrap ## pytest: parsers, libraries, modules, inventories, reports
 	pytest tests/unit -n 2 --ignore-glob='*/test_gce_*'
-	# Ansible has one plugin loader a process, and the first user of it decides: these do not share one with the others.
-	pytest tests/unit/test_gce_*.py tests/integration/test_gce_*.py -n 2 --dist loadfile
+	# Ansible has one plugin loader a process, and the first user of it decides: these have a process each.
+	@for file in tests/unit/test_gce_*.py; do pytest $$file; done
+
+.PHONY: gce
+gce: bootstrap ## provisioning on Google Cloud from nothing, against the fake API
+	pytest tests/integration/test_gce_provision.py
 
 .PHONY: docs
 docs: bootstrap ## documentation of plugins and roles, changelog fragments
