@@ -234,6 +234,21 @@ def test_selected_checks(run: list[str], skip: list[str], seen: list[str], expec
 
 
 FOR_GPUS = dataclasses.replace(fake.MTU, group="gpu_nodes")
+
+
+@pytest.mark.parametrize(
+    ("dropped", "results", "state"),
+    [
+        pytest.param(False, {"baseline": LOST}, "unreachable", id="does-not-answer"),
+        pytest.param(True, {}, "not_measured", id="lost-earlier"),
+    ],
+)
+def test_a_check_for_other_hosts_says_nothing_of_a_lost_one(dropped: bool, results: Any, state: str) -> None:
+    report = fake.report([fake.host("w", dropped=dropped, **results)], (fake.BASELINE, FOR_GPUS))
+    unknown = [each.check for each in report.findings if each.severity is Severity.UNKNOWN]
+    assert (report.hosts[0].state, unknown) == (state, ["host"])
+
+
 ON_REQUEST = dataclasses.replace(fake.MTU, on_request=True)
 SKIPPED = {"skipped": True, "false_condition": "x > 1"}
 

@@ -67,7 +67,7 @@ def _cell(check: Check, host: HostInput, run_id: str) -> Cell:
     """Judge the form of one registered result."""
     result = host.results.get(check.name)
     if check.group is not None and check.group not in host.groups and _absent(result):
-        return Cell(Status.NOT_APPLICABLE)
+        return Cell(Status.NOT_APPLICABLE, asked=False)
     if result is None and isinstance(host.reach, Mapping) and host.reach.get("unreachable"):
         result = host.reach
     if result is None:

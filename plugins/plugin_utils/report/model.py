@@ -81,12 +81,16 @@ class Run:
 
 @dataclass(frozen=True)
 class Cell:
-    """One check on one host. ``reason`` says why there is no answer (empty if there is one)."""
+    """One check on one host. ``reason`` says why there is no answer (empty if there is one).
+
+    ``asked`` is False where the check is for other hosts, so that nothing can be known from it about this one.
+    """
 
     status: Status
     reason: str = ""
     findings: tuple[Finding, ...] = ()
     report: dict[str, Any] | None = None
+    asked: bool = True
 
     @property
     def verdict(self) -> Severity | None:
@@ -113,7 +117,7 @@ class HostReport:
     @property
     def lost(self) -> Cell | None:
         """The cell that tells how the host got lost, if nothing was heard of it in this run."""
-        if any(cell.status not in SILENT for cell in self.cells.values()):
+        if any(cell.asked and cell.status not in SILENT for cell in self.cells.values()):
             return None
         told = (cell for status in SILENT[:2] for cell in self.cells.values() if cell.status is status)
         return next(told, None)
@@ -121,7 +125,8 @@ class HostReport:
     @property
     def state(self) -> str:
         """not_selected, measured, partly_measured, unreachable or not_measured."""
-        answers = [cell.status in ANSWERED for cell in self.cells.values()]
+        asked = [cell for cell in self.cells.values() if cell.asked] or self.cells.values()
+        answers = [cell.status in ANSWERED for cell in asked]
         if not self.selected:
             return "not_selected"
         if any(answers):
