@@ -74,6 +74,7 @@ def test_a_killed_run_is_repaired_by_running_again(tmp_path: Path) -> None:
     with FakeCompute(store) as fake:
         store.operation_reads = 3
         argv, env = command(fake, "create", "--tags", "gce_nodes", **fleet(a=8))
+        env |= {"ANSIBLE_FORKS": "3"}  # so that not all requests are on their way before the kill
         with (tmp_path / "output").open("wb") as output:
             run = subprocess.Popen(argv, cwd=ROOT, env=env, stdout=output, stderr=output, start_new_session=True)
 
