@@ -6,14 +6,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import selectors
 import signal
 import subprocess
 import time
-from typing import IO, Any, Dict, List, Optional, cast
+from typing import IO, Any, Callable, Dict, List, Optional, cast
 
-__all__ = ["Conversation"]
+__all__ = ["Conversation", "end_with_parent"]
+
+_PR_SET_PDEATHSIG = 1
 
 _BLOCK = 256 * 1024
 # Between the request to end and the end by force: dcgmi and mpirun use it to end what they started elsewhere.
@@ -89,6 +92,19 @@ class Conversation:
         # The leader may be gone while others of its group are not.
         _signal(self._process.pid, signal.SIGKILL)
         self._process.wait()
+
+
+def end_with_parent(number: int, otherwise: int) -> Callable[[], None]:
+    """For ``preexec_fn``: a parent that is killed outright sends its child ``number``; a child whose parent is gone
+    already ends with the status ``otherwise``."""
+    libc, parent = ctypes.CDLL(None), os.getpid()
+
+    def set_signal() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(otherwise)
+
+    return set_signal
 
 
 def _write(stream: "IO[bytes]", data: bytes) -> bytes:

@@ -10,7 +10,6 @@ its standard output goes away, though; that is looked at while waiting.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import select
 import signal
@@ -18,14 +17,15 @@ import subprocess
 import time
 from dataclasses import dataclass
 from types import FrameType
-from typing import IO, Any, Callable, Dict, Mapping, Optional, Protocol, Sequence, Tuple
+from typing import IO, Any, Dict, Mapping, Optional, Protocol, Sequence, Tuple
+
+from ..process import end_with_parent
 
 __all__ = ["Ended", "Launcher", "ProcessLauncher"]
 
 _GRACE = 8.0
 _BLOCK = 1 << 16
 _WAIT_MS = 500
-_PR_SET_PDEATHSIG = 1
 _SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 # A launcher that has ended may have left children that hold its output open.
 _DRAIN = 1.0
@@ -125,7 +125,8 @@ def _start(argv: Sequence[str], environment: Mapping[str, str]) -> Tuple[subproc
             stderr=write,
             env=dict(environment),
             start_new_session=True,
-            preexec_fn=_end_with_parent(os.getpid()),  # noqa: PLW1509  (a module has one thread)
+            # Even when this module is killed outright, the launcher is told to end, and ends its ranks.
+            preexec_fn=end_with_parent(signal.SIGTERM, 1),  # noqa: PLW1509  (a module has one thread)
         )
     except OSError:
         os.close(read)
@@ -133,18 +134,6 @@ def _start(argv: Sequence[str], environment: Mapping[str, str]) -> Tuple[subproc
     finally:
         os.close(write)
     return process, os.fdopen(read, "rb")
-
-
-def _end_with_parent(parent: int) -> Callable[[], None]:
-    """Even when this module is killed outright, the launcher is told to end, and ends its ranks."""
-    libc = ctypes.CDLL(None)
-
-    def set_signal() -> None:
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(1)
-
-    return set_signal
 
 
 class _Reader:

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import os
 import signal
-from typing import Callable, Dict, List, Mapping, Optional, Sequence
+from typing import Dict, List, Mapping, Optional, Sequence
 
+from ..process import end_with_parent
 from ..runner import RC_NOT_FOUND, RC_TIMEOUT, CommandResult
 
 __all__ = ["MOST_OUTPUT", "RC_FLOOD", "RC_NOT_EXECUTABLE", "Program"]
@@ -27,7 +27,6 @@ RC_NOT_EXECUTABLE = 126
 # No program answers this by itself: shells use 128 and more for signals, 125 is what timeout(1) calls its own failure.
 RC_FLOOD = 125
 _BLOCK = 64 * 1024
-_PR_SET_PDEATHSIG = 1
 
 
 class Program:
@@ -49,7 +48,7 @@ class Program:
                 stderr=asyncio.subprocess.PIPE,
                 env=self._environment,
                 start_new_session=True,
-                preexec_fn=_die_with_parent(os.getpid()),
+                preexec_fn=end_with_parent(signal.SIGKILL, RC_TIMEOUT),
             )
         except PermissionError as exc:
             return CommandResult(RC_NOT_EXECUTABLE, "", "%s: %s" % (self._argv[0], exc.strerror))
@@ -106,15 +105,3 @@ def _environment(extra: Mapping[str, str]) -> Dict[str, str]:
     """``extra`` with an empty value takes a variable away."""
     merged = dict(os.environ, LC_ALL="C", LANGUAGE="C", **extra)
     return {key: value for key, value in merged.items() if value or key not in extra}
-
-
-def _die_with_parent(parent: int) -> Callable[[], None]:
-    """Even a parent that is killed outright takes its programs along."""
-    libc = ctypes.CDLL(None)
-
-    def set_signal() -> None:
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(RC_TIMEOUT)
-
-    return set_signal
