@@ -17,8 +17,13 @@ from ansible_collections.gpufleet.cluster.plugins.module_utils.rdma.perftest imp
     library_path,
     read_output,
 )
-from ansible_collections.gpufleet.cluster.plugins.module_utils.rdma.process import RC_FLOOD, RC_NOT_EXECUTABLE
-from ansible_collections.gpufleet.cluster.plugins.module_utils.runner import RC_NOT_FOUND, RC_TIMEOUT, CommandResult
+from ansible_collections.gpufleet.cluster.plugins.module_utils.rdma.process import RC_NOT_EXECUTABLE
+from ansible_collections.gpufleet.cluster.plugins.module_utils.runner import (
+    RC_FLOODED,
+    RC_NOT_FOUND,
+    RC_TIMEOUT,
+    CommandResult,
+)
 
 FIXTURES = Path(__file__).parent / "fixtures" / "perftest"
 LINE = "-" * 87
@@ -96,7 +101,7 @@ def test_command_lines(settings: Settings, endpoint: Endpoint, test: str, addres
             id="hangs-after-a-good-table",
         ),
         pytest.param(
-            CommandResult(RC_FLOOD, TABLE, ""),
+            CommandResult(RC_FLOODED, TABLE, ""),
             Reading("unknown", detail="ib_write_bw printed without end and was stopped"),
             id="floods-after-a-good-table",
         ),

@@ -16,11 +16,15 @@ from pathlib import Path
 import pytest
 from ansible_collections.gpufleet.cluster.plugins.module_utils.rdma.process import (
     MOST_OUTPUT,
-    RC_FLOOD,
     RC_NOT_EXECUTABLE,
     Program,
 )
-from ansible_collections.gpufleet.cluster.plugins.module_utils.runner import RC_NOT_FOUND, RC_TIMEOUT, CommandResult
+from ansible_collections.gpufleet.cluster.plugins.module_utils.runner import (
+    RC_FLOODED,
+    RC_NOT_FOUND,
+    RC_TIMEOUT,
+    CommandResult,
+)
 
 
 def run(*argv: str, limit: float = 20, environment: dict[str, str] | None = None) -> CommandResult:
@@ -72,7 +76,7 @@ def test_a_child_that_is_left_behind_is_ended_too() -> None:
 @pytest.mark.parametrize("stream", ["1", "2"], ids=["stdout", "stderr"])
 def test_a_flood_is_stopped_and_no_success(stream: str) -> None:
     result = run("sh", "-c", f"yes flood >&{stream}")
-    assert result.rc == RC_FLOOD
+    assert result.rc == RC_FLOODED
     assert len(result.stdout) + len(result.stderr) < MOST_OUTPUT + 200
     assert result.stderr.endswith(f"sh: stopped after {MOST_OUTPUT} bytes of output")
 

@@ -15,11 +15,11 @@ from ..errors import ConfigError, ParseError
 from ..finding import Severity
 from ..judge.measured import measured_by_perftest, not_measured
 from ..parse.perftest import PerftestReport, parse_perftest
-from ..runner import RC_NOT_FOUND, RC_TIMEOUT, CommandResult
+from ..runner import RC_FLOODED, RC_NOT_FOUND, RC_TIMEOUT, CommandResult
 from .devices import Endpoint
 from .outcome import Reading
 from .plan import Step
-from .process import RC_FLOOD, RC_NOT_EXECUTABLE
+from .process import RC_NOT_EXECUTABLE
 
 __all__ = ["MEMORY", "TESTS", "Perftest", "Settings", "library_path", "parse_output", "read_output"]
 
@@ -124,7 +124,7 @@ def _without_output(test: str, result: CommandResult) -> Optional[Reading]:
     words = {
         RC_NOT_FOUND: "%s is not installed; install perftest" % test,
         RC_NOT_EXECUTABLE: "%s may not be executed; install perftest anew" % test,
-        RC_FLOOD: "%s printed without end and was stopped" % test,
+        RC_FLOODED: "%s printed without end and was stopped" % test,
     }
     if result.rc in words:
         return Reading("unknown", detail=words[result.rc])

@@ -17,15 +17,13 @@ import signal
 from typing import Dict, List, Mapping, Optional, Sequence
 
 from ..process import end_with_parent
-from ..runner import RC_NOT_FOUND, RC_TIMEOUT, CommandResult
+from ..runner import RC_FLOODED, RC_NOT_FOUND, RC_TIMEOUT, CommandResult
 
-__all__ = ["MOST_OUTPUT", "RC_FLOOD", "RC_NOT_EXECUTABLE", "Program"]
+__all__ = ["MOST_OUTPUT", "RC_NOT_EXECUTABLE", "Program"]
 
 MOST_OUTPUT = 256 * 1024
 # What a shell answers for a file that may not be executed.
 RC_NOT_EXECUTABLE = 126
-# No program answers this by itself: shells use 128 and more for signals, 125 is what timeout(1) calls its own failure.
-RC_FLOOD = 125
 _BLOCK = 64 * 1024
 
 
@@ -78,7 +76,7 @@ class Program:
         stdout, stderr = (b"".join(kept[name]).decode("utf-8", "replace") for name in ("stdout", "stderr"))
         if self._stopped == RC_TIMEOUT:
             stderr += "\n%s: no end after %g s" % (self._argv[0], self._limit)
-        if self._stopped == RC_FLOOD:
+        if self._stopped == RC_FLOODED:
             stderr += "\n%s: stopped after %d bytes of output" % (self._argv[0], MOST_OUTPUT)
         return CommandResult(self._stopped or process.returncode or 0, stdout, stderr)
 
@@ -91,7 +89,7 @@ class Program:
             kept.append(block[: max(0, MOST_OUTPUT - size)])
             size += len(block)
             if size > MOST_OUTPUT and self._stopped is None:
-                self._stopped = RC_FLOOD
+                self._stopped = RC_FLOODED
                 self._kill()
 
     def _kill(self) -> None:
