@@ -444,12 +444,17 @@ def test_full_disk(node: FakeNode, place: str) -> None:
         if operation(event, arguments, node.root / place) and event == "open":
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(arguments[0]))
 
-    _hooks.append(full)
+    def other_file_system(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "os.link":
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+
+    _hooks.extend([full, other_file_system])
     try:
-        with pytest.raises(ClusterError, match="No space left on device"):
+        with pytest.raises(ClusterError, match=f"No space left on device: .*/{place}"):
             configure.configure(options(node), node)
     finally:
         _hooks.remove(full)
+        _hooks.remove(other_file_system)
     assert (files(node), store(node).pending(), node.recall()["timers"]) == (BEFORE, None, {})
     assert node.recall()["applied"] == 0
     assert converge(node).state == "confirmed"

@@ -86,9 +86,9 @@ class Store:
                 stream.flush()
                 os.fchmod(stream.fileno(), mode)
                 os.fsync(stream.fileno())
-        except OSError:
+        except OSError as exc:
             _unlink(temporary)
-            raise
+            raise OSError(exc.errno, exc.strerror, target) from exc
         return temporary
 
     def remove(self, absolute: str) -> None:
@@ -146,7 +146,8 @@ class Store:
             _unlink(_beside(self.path(entry["path"])))
 
     def put_old(self, identity: str) -> None:
-        """Back to what was there before. Links where it can: that needs no space on a full disk."""
+        """Back to what was there before. On a full disk too: what is there already is left alone, the rest is linked
+        where it can be."""
         for entry in self.load(identity)["files"]:
             target = self.path(entry["path"])
             temporary = _beside(target)
@@ -155,6 +156,9 @@ class Store:
                 _unlink(target)
                 continue
             backup = "%s/%s/%s" % (STATE_DIRECTORY, identity, entry["old"])
+            if self.read(entry["path"]) == self.read(backup):
+                os.chmod(target, entry["old_mode"])
+                continue
             try:
                 os.link(self.path(backup), temporary)
                 os.replace(temporary, target)
