@@ -47,7 +47,7 @@ options:
     description: Name or path of the snapshot to start from.
     type: str
   labels:
-    description: Labels.
+    description: All labels; others are taken away.
     type: dict
     default: {}
   state:

@@ -16,7 +16,9 @@ description:
   - Knows what A4X needs - two gVNIC and four RDMA interfaces in this order, a reservation down to its sub-block,
     provisioning model C(RESERVATION_BOUND), termination on host maintenance, Hyperdisk - and says all that is wrong
     before anything is made.
-  - Labels, tags and metadata are changed in place. A machine that differs in anything else is refused.
+  - Labels, tags and metadata are changed in place. A machine of another machine type, or with other interfaces,
+    reservation, placement policy, scheduling or service account is refused. Image and disks count only when a machine
+    is made.
 extends_documentation_fragment:
   - gpufleet.cluster.gce
   - gpufleet.cluster.gce.module
@@ -112,7 +114,7 @@ options:
     type: str
     choices: [TERMINATE, MIGRATE]
   labels:
-    description: Labels.
+    description: All labels; others are taken away.
     type: dict
     default: {}
   tags:
@@ -179,7 +181,7 @@ from typing import Any, Dict, List
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.errors import ConfigError
-from ..module_utils.gce.client import Compute
+from ..module_utils.gce.client import Compute, region_of
 from ..module_utils.gce.instance import Nic, Spec
 from ..module_utils.gce.instance_problems import problems, secrets_in
 from ..module_utils.gce.machines import Machine, bring_machines
@@ -213,8 +215,8 @@ def addresses_of(addresses: Dict[str, Any], names: List[str]) -> Dict[str, List[
 
 def spec_of(params: Dict[str, Any]) -> Spec:
     project, zone = params["project"], params["zone"]
-    subnets = "regions/%s/subnetworks" % zone.rsplit("-", 1)[0]
-    policies = "regions/%s/resourcePolicies" % zone.rsplit("-", 1)[0]
+    subnets = "regions/%s/subnetworks" % region_of(zone)
+    policies = "regions/%s/resourcePolicies" % region_of(zone)
     return Spec(
         project=project,
         zone=zone,

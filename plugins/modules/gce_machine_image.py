@@ -49,8 +49,11 @@ options:
     type: list
     elements: str
     default: [UEFI_COMPATIBLE, GVNIC, IDPF]
+  storage_location:
+    description: Region or multi-region that the image is stored in, such as V(us). Compute chooses by default.
+    type: str
   labels:
-    description: Labels.
+    description: All labels; others are taken away.
     type: dict
     default: {}
   state:
@@ -95,6 +98,7 @@ def main() -> None:
             family={"type": "str"},
             architecture={"type": "str", "choices": ["ARM64", "X86_64"], "default": "ARM64"},
             guest_os_features={"type": "list", "elements": "str", "default": list(FEATURES)},
+            storage_location={"type": "str"},
             labels={"type": "dict", "default": {}},
             state={"type": "str", "choices": ["present", "absent"], "default": "present"},
         ),
@@ -111,6 +115,8 @@ def main() -> None:
     }
     if params["family"]:
         body["family"] = params["family"]
+    if params["storage_location"]:
+        body["storageLocations"] = [params["storage_location"]]
     if params["disk"]:
         path = below_v1(params["disk"])
         body["sourceDisk"] = path if path.startswith("projects/") else "projects/%s/%s" % (params["project"], path)

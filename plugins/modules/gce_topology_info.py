@@ -71,6 +71,11 @@ table:
   description: The domains as text.
   returned: success
   type: str
+members:
+  description: For each domain a line of text with its machines, and the status of those that do not run.
+  returned: success
+  type: list
+  elements: str
 """
 
 from ansible.module_utils.basic import AnsibleModule

@@ -10,9 +10,10 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from tests.fakes.gce import FakeCompute
-from tests.fakes.gce.playbooks import ROOT, command, fleet, play
+from tests.fakes.gce.playbooks import ROOT, command, fleet, play, ssh_to_here
 from tests.fakes.gce.scenario import PROJECT, add_networks, empty, sub_block, sub_block_path, zone_path
 from tests.fakes.gce.server import Request
 
@@ -33,6 +34,12 @@ def machines(fake: FakeCompute) -> dict[str, str]:
     return found
 
 
+def let_in(fake: FakeCompute) -> dict[str, tuple[str, Any, Any]]:
+    """Firewall rule -> its network, where from, and what."""
+    rules = [body for path, body in fake.store.resources.items() if "/firewalls/" in path]
+    return {rule["name"]: (rule["network"].rsplit("/", 1)[1], rule["sourceRanges"], rule["allowed"]) for rule in rules}
+
+
 def test_from_nothing_to_a_domain_of_sixteen() -> None:
     with FakeCompute(empty()) as fake:
         fake.store.operation_reads = 1
@@ -40,6 +47,11 @@ def test_from_nothing_to_a_domain_of_sixteen() -> None:
         made = play(fake, "create", **wanted)
         assert made.returncode == 0, made.stdout + made.stderr
         assert machines(fake) == {"cp-1": "", **{f"w-a-{n:02d}": sub_block(1) for n in range(16)}}
+        assert let_in(fake) == {
+            "fleet-ssh-iap": ("fleet-gvnic-0", ["35.235.240.0/20"], [{"IPProtocol": "tcp", "ports": ["22"]}]),
+            "fleet-internal-0": ("fleet-gvnic-0", ["10.10.0.0/16", "10.244.0.0/16"], [{"IPProtocol": "all"}]),
+            "fleet-internal-1": ("fleet-gvnic-1", ["10.11.0.0/16"], [{"IPProtocol": "all"}]),
+        }
         writes = len(fake.writes)
         again = play(fake, "create", **wanted)
         assert (again.returncode, changed(again), len(fake.writes)) == (0, 0, writes)
@@ -101,11 +113,7 @@ def test_a_killed_run_is_repaired_by_running_again(tmp_path: Path) -> None:
 
 def test_the_example_inventory_is_made_as_planned_and_handed_over(tmp_path: Path) -> None:
     """inventories/a4x: addresses of the plan, then reached by SSH through IAP, then site.yml's preflight."""
-    ssh, seen = tmp_path / "ssh", tmp_path / "seen"
-    ssh.write_text(
-        f'#!/bin/sh\nprintf "%s\\n" "$*" >> {seen}\nfor last; do :; done\nHOME={tmp_path} exec sh -c "$last"\n'
-    )
-    ssh.chmod(0o755)
+    ssh, seen = ssh_to_here(tmp_path)
     env = {"GCP_PROJECT": PROJECT, "ANSIBLE_SSH_EXECUTABLE": str(ssh)}
     with FakeCompute(empty()) as fake:
         fake.store.operation_reads = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -97,6 +98,16 @@ def test_pauses_grow_and_end_at_the_deadline(fake: FakeCompute, time: FakeTime) 
     with pytest.raises(ApiError, match="HTTP 503"):
         client(fake, time, deadline=100, longest_pause=16).get(NETWORKS)
     assert time.slept == [0.5, 1, 2, 4, 8, 16, 16, 16, 16, 16]
+
+
+@pytest.mark.parametrize(("jitter", "pause"), [(0.0, 0.25), (0.999, 0.7495)], ids=["least", "most"])
+def test_pauses_are_spread_so_that_clients_do_not_come_back_together(
+    fake: FakeCompute, time: FakeTime, jitter: float, pause: float
+) -> None:
+    fake.script.plant("GET", NETWORKS, TEMPORARY["503"])
+    clock = dataclasses.replace(time.clock(), jitter=lambda: jitter)
+    Compute(open_session(Auth("anonymous")), fake.url, Policy(), clock).get(NETWORKS)
+    assert time.slept == [pytest.approx(pause)]
 
 
 def test_retry_after_is_kept_to(fake: FakeCompute, time: FakeTime) -> None:
@@ -210,10 +221,3 @@ def test_credentials_never_go_over_plain_http(endpoint: str, kind: str, expected
 
 def test_tokens_are_in_no_representation() -> None:
     assert "ya29" not in repr(Auth("accesstoken", access_token="ya29.secret"))
-
-
-@pytest.mark.parametrize("kind", ["serviceaccount", "application"])
-def test_credentials_that_cannot_be_had(kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "none.json"))
-    with pytest.raises(AuthError, match=f"cannot get credentials \\(auth_kind {kind}\\)"):
-        open_session(Auth(kind, service_account_file=str(tmp_path / "none.json")))

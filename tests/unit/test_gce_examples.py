@@ -1,4 +1,4 @@
-"""A35: projects, reservations and accounts in what we ship are examples, and no role has one as a default."""
+"""Projects, reservations and accounts in what we ship are examples, and no role has one as a default."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ NAMED = {
 
 
 @pytest.mark.parametrize("kind", NAMED)
-def test_a35_only_example_names(kind: str) -> None:
+def test_only_example_names_are_shipped(kind: str) -> None:
     found = {(path.name, name) for path in FILES for name in NAMED[kind].findall(path.read_text())}
     assert {item for item in found if item[1] not in EXAMPLES[kind]} == set()
     assert found, "the pattern finds nothing any more"
 
 
-def test_a35_buckets_and_accounts() -> None:
+def test_no_bucket_and_no_account_of_anybody_is_shipped() -> None:
     texts = {path.name: re.findall(r"gs://\S+|\S+@\S+\.gserviceaccount\.com", path.read_text()) for path in FILES}
     assert {name: found for name, found in texts.items() if found} == {}
 
 
 @pytest.mark.parametrize("role", ["gce_network", "gce_nodes"])
-def test_a35_roles_must_be_told_where(role: str) -> None:
+def test_roles_must_be_told_where(role: str) -> None:
     defaults = yaml.safe_load((ROOT / "roles" / role / "defaults/main.yml").read_text())
     options = yaml.safe_load((ROOT / "roles" / role / "meta/argument_specs.yml").read_text())
     required = {name for name, option in options["argument_specs"]["main"]["options"].items() if option.get("required")}

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from ansible_collections.gpufleet.cluster.plugins.module_utils.gce.machines import PASSING
+from ansible_collections.gpufleet.cluster.plugins.modules.gce_instance import MODELS, NIC_TYPES
+from google.cloud import compute_v1
 
 from tests.fakes.gce import Answer, FakeCompute
 from tests.fakes.gce.modules import run_module
@@ -30,6 +34,7 @@ A4X: dict[str, Any] = {
     "metadata": {"enable-oslogin": "TRUE"},
     "service_account": "nodes@demo-project.iam.gserviceaccount.com",
 }
+UNSAID = re.compile("UNDEFINED|UNSPECIFIED")
 CONTROL_PLANE: dict[str, Any] = {
     "zone": ZONE,
     "names": ["cp-1"],
@@ -107,6 +112,20 @@ def test_the_a4x_body_field_by_field(capsys: pytest.CaptureFixture[str], fake: F
     }
 
 
+def test_words_are_those_of_the_official_client() -> None:
+    statuses = {status.name for status in compute_v1.Instance.Status}
+    assert set(PASSING) < statuses
+    assert statuses - set(PASSING) == {"UNDEFINED_STATUS", "RUNNING", "REPAIRING", "STOPPED", "SUSPENDED", "TERMINATED"}
+    options = {
+        compute_v1.NetworkInterface.NicType: NIC_TYPES,
+        compute_v1.Scheduling.ProvisioningModel: MODELS,
+        compute_v1.Scheduling.InstanceTerminationAction: ["STOP", "DELETE"],
+        compute_v1.Scheduling.OnHostMaintenance: ["TERMINATE", "MIGRATE"],
+    }
+    for enum, words in options.items():
+        assert set(words) == {word.name for word in enum if not UNSAID.search(word.name)}
+
+
 def test_made_once_and_found_again(capsys: pytest.CaptureFixture[str], fake: FakeCompute) -> None:
     dry = run_module(capsys, fake, "gce_instance", check=True, **A4X)
     assert (dry["changed"], names(dry), fake.writes) == (True, {"w0": ["create"], "w1": ["create"]}, [])
@@ -152,9 +171,15 @@ WRONG = {
     "one card": ({"interfaces": INTERFACES[:1]}, "takes 2 GVNIC and then 4 MRDMA interfaces, not GVNIC"),
     "persistent disk": ({"disk_type": "pd-ssd"}, "takes Hyperdisk only, not pd-ssd"),
     "no reservation": ({"reservation": None}, "comes from a reservation only"),
-    "token": ({"metadata": {"join-token": "x"}}, "metadata join-token looks like a secret"),
-    "kubeadm token": ({"metadata": {"join": "abcdef.0123456789abcdef"}}, "metadata join looks like a secret"),
-    "private key": ({"metadata": {"k": "-----BEGIN OPENSSH PRIVATE KEY-----"}}, "metadata k looks like a secret"),
+    "join token in metadata": ({"metadata": {"join-token": "x"}}, "metadata join-token looks like a secret"),
+    "token's form in metadata": (
+        {"metadata": {"join": "abcdef.0123456789abcdef"}},
+        "metadata join looks like a secret",
+    ),
+    "private key in metadata": (
+        {"metadata": {"k": "-----BEGIN EC PRIVATE KEY-----"}},
+        "metadata k looks like a secret",
+    ),
     "dense without gpu": (
         {"machine_type": "n2-standard-4", "interfaces": INTERFACES[:1]},
         "a DENSE reservation needs provisioningModel RESERVATION_BOUND",
@@ -177,9 +202,10 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_f19_a18_wishes_that_are_refused_before_anything_is_made(
+def test_f19_wishes_that_are_refused_before_anything_is_made(
     capsys: pytest.CaptureFixture[str], fake: FakeCompute, name: str
 ) -> None:
+    """Also join tokens and private keys in metadata: everybody who may view the machine can read them there."""
     changes, why = WRONG[name]
     for check in (True, False):
         result = run_module(capsys, fake, "gce_instance", check=check, **{**A4X, **changes})
@@ -289,8 +315,11 @@ def test_labels_tags_and_metadata_change_in_place(capsys: pytest.CaptureFixture[
         ({"machine_type": "a4x-highgpu-8g"}, "machineType is 'a4x-highgpu-4g'"),
         ({"reservation": RESERVATION}, "reservationAffinity is"),
         ({"placement_policy": "domain-b"}, "resourcePolicies is"),
+        ({"termination_action": "DELETE"}, "scheduling is"),
+        ({"service_account": "other@demo-project.iam.gserviceaccount.com"}, "serviceAccounts is"),
+        ({"interfaces": INTERFACES[:2] + INTERFACES[:1:-1]}, "networkInterfaces is"),
     ],
-    ids=["machine type", "reservation", "policy"],
+    ids=["machine type", "reservation", "policy", "scheduling", "service account", "order of the rails"],
 )
 def test_what_cannot_change_is_refused(
     capsys: pytest.CaptureFixture[str], fake: FakeCompute, changes: dict[str, Any], why: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from ansible.errors import AnsibleError, AnsibleParserError
 from tests.fakes.gce import Answer, FakeCompute, Store
 from tests.fakes.gce.inventory import Read, config, read_inventory
 from tests.fakes.gce.scenario import DOMAINS, PROJECT, ZONE, a4x, instance, placed, zone_path
+from tests.fakes.gce.server import Request
 
 INSTANCES = r"zones/us-east1-d/instances$"
 STATUSES = [
@@ -81,6 +83,7 @@ def test_a4x_fleet(tmp_path: Path) -> None:
         "gce_maintenance": ["a4x-b-03"],
         "gce_no_topology": ["stopped-1"],
         "model_RESERVATION_BOUND": [*first, *second, "stopped-1"],
+        "model_STANDARD": ["bastion", "cp-1"],
         "ungrouped": [],
     }
     assert read.warnings == []
@@ -527,6 +530,34 @@ def test_paging_reads_every_page(tmp_path: Path) -> None:
         for zones in ([ZONE], []):
             assert list(read_inventory(tmp_path, config(fake, zones=zones)).hosts) == names
         assert len(fake.log) == 6
+
+
+def test_zones_are_asked_in_parallel_but_not_more_than_told(tmp_path: Path) -> None:
+    """Every answer waits until two questions are open, and then a moment for a third that must not come."""
+    zones = [f"us-east1-{letter}" for letter in "abcdef"]
+    store = Store()
+    for zone in zones:
+        fleet(instance(f"w-{zone}"), zone=zone, store=store)
+    lock, two, three, seen, is_open = threading.Lock(), threading.Event(), threading.Event(), [0], [0]
+
+    def answering(_request: Request, _status: int) -> None:
+        with lock:
+            is_open[0] += 1
+            seen[0] = max(seen[0], is_open[0])
+        if seen[0] >= 2:
+            two.set()
+        if seen[0] > 2:
+            three.set()
+        two.wait(timeout=5)
+        three.wait(timeout=0.1)
+        with lock:
+            is_open[0] -= 1
+
+    with FakeCompute(store) as fake:
+        fake.on_request = answering
+        options = config(fake, zones=zones, workers=2, request_timeout=30, request_deadline=30)
+        assert list(read_inventory(tmp_path, options).hosts) == sorted(f"w-{zone}" for zone in zones)
+    assert seen == [2]
 
 
 def test_unknown_health_is_unknown(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import yaml
 from tests.fakes.gce import Answer, FakeCompute
 from tests.fakes.gce.inventory import config
 from tests.fakes.gce.processes import processes_that_show
-from tests.fakes.gce.scenario import a4x, zone_path
+from tests.fakes.gce.scenario import DOMAINS, a4x, zone_path
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,6 +28,11 @@ def ansible_inventory(
     return subprocess.run(
         argv, capture_output=True, text=True, check=False, cwd=ROOT, env={**os.environ, **env}, timeout=60
     )
+
+
+def machines(letter: str) -> list[str]:
+    every = [f"a4x-{letter}-{number:02d}" for number in range(18)]
+    return [name for name in every if name != "a4x-b-17"]
 
 
 def test_a_failing_source_ends_the_run(tmp_path: Path) -> None:
@@ -60,6 +66,12 @@ def test_secrets_stay_out_and_a_hit_imports_no_http(tmp_path: Path) -> None:
         assert hit.returncode == 0, hit.stderr
         assert len(fake.log) == asked
         assert '"a4x-b-17"' in hit.stdout
+        store.drop(zone_path("instances", "a4x-b-17"))
+        flushed = ansible_inventory(tmp_path, options, "--graph", "--flush-cache", GCP_ACCESS_TOKEN="PLANTED-token")
+        assert flushed.stdout == ansible_inventory(tmp_path, options, "--graph").stdout
+        graph = flushed.stdout.split("  |--@")
+        domains = {part.split(":")[0]: re.findall(r"--(\S+)", part) for part in graph if part.startswith("nvl_")}
+        assert domains == {f"nvl_{domain}": machines(letter) for domain, letter in zip(DOMAINS, "ab", strict=True)}
     (file,) = cache.iterdir()
     assert file.stat().st_mode & 0o777 == 0o600
     assert shown == []

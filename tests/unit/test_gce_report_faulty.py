@@ -13,7 +13,7 @@ from ansible_collections.gpufleet.cluster.plugins.module_utils.gce.faulty import
 )
 from google.cloud import compute_v1
 
-from tests.fakes.gce import FakeCompute
+from tests.fakes.gce import Answer, FakeCompute
 from tests.fakes.gce.modules import run_module
 from tests.fakes.gce.scenario import BLOCK, RESERVATION, ZONE, a4x, sub_block, sub_block_path, zone_path
 
@@ -45,8 +45,9 @@ def fake() -> Iterator[FakeCompute]:
         yield running
 
 
-def test_a12_the_enums_are_those_of_the_official_client() -> None:
-    """The class that is often copied, FaultReason, does not exist; there are two, with different words."""
+def test_the_fault_reasons_are_those_of_the_official_client() -> None:
+    """compute_v1.FaultReason, which many examples name, does not exist: hosts and sub-blocks have a class each, and
+    different words."""
     assert not hasattr(compute_v1, "FaultReason")
     host = compute_v1.InstancesReportHostAsFaultyRequestFaultReason.Behavior
     part = compute_v1.ReservationSubBlocksReportFaultyRequestFaultReason.Behavior
@@ -87,8 +88,23 @@ def test_a_report_that_has_just_ended_is_not_repeated(capsys: pytest.CaptureFixt
     assert run_module(capsys, fake, "gce_report_faulty", **HOST)["changed"] is True
 
 
-def _set(**fields: Any) -> Any:
-    return lambda fake: fake.store.get(HOST_PATH).update(fields)
+def test_a_report_that_failed_may_be_sent_again(capsys: pytest.CaptureFixture[str], fake: FakeCompute) -> None:
+    fake.store.fail_operation("instances/a4x-a-03", "RESOURCE_NOT_READY", "not now")
+    assert "RESOURCE_NOT_READY: not now" in run_module(capsys, fake, "gce_report_faulty", **HOST, wait=True)["msg"]
+    assert run_module(capsys, fake, "gce_report_faulty", **HOST)["changed"] is True
+    assert len(fake.writes) == 2
+
+
+@pytest.mark.parametrize("status", [400, 404])
+def test_where_permissions_cannot_be_asked_for_compute_judges(
+    capsys: pytest.CaptureFixture[str], fake: FakeCompute, status: int
+) -> None:
+    fake.script.plant("POST", "testIamPermissions$", Answer.error(status, "invalid", "not for such a resource"))
+    assert run_module(capsys, fake, "gce_report_faulty", **HOST)["changed"] is True
+
+
+def _set(path: str = HOST_PATH, /, **fields: Any) -> Any:
+    return lambda fake: fake.store.get(path).update(fields)
 
 
 def _deny(permission: str) -> Any:
@@ -141,19 +157,27 @@ def test_a_sub_block_report(capsys: pytest.CaptureFixture[str], fake: FakeComput
     assert run_module(capsys, fake, "gce_report_faulty", **DOMAIN)["changed"] is False
 
 
-@pytest.mark.parametrize(
-    ("changes", "why"),
-    [
-        ({"behavior": "UNRECOVERABLE_GPU_ERROR"}, "choose one of GPU_ERROR, NVSWITCH_FAULT_CONTROLLER_ERROR"),
-        ({"sub_block": {**PART, "component": "FAN"}}, "NVLINK_SWITCH, MULTIPLE_FAULTY_HOSTS"),
-        ({"sub_block": {**PART, "name": "other"}}, "was not found"),
-        ({"instance": "a4x-a-03"}, "mutually exclusive"),
-    ],
-    ids=["enum of hosts", "component", "not there", "both"],
-)
-def test_a_wrong_sub_block_report(
-    capsys: pytest.CaptureFixture[str], fake: FakeCompute, changes: dict[str, Any], why: str
+REFUSED_SUB_BLOCKS = {
+    "enum of hosts": (_set(), {"behavior": "UNRECOVERABLE_GPU_ERROR"}, "choose one of GPU_ERROR, NVSWITCH_FAULT_CONTR"),
+    "component": (_set(), {"sub_block": {**PART, "component": "FAN"}}, "NVLINK_SWITCH, MULTIPLE_FAULTY_HOSTS"),
+    "not there": (_set(), {"sub_block": {**PART, "name": "other"}}, "was not found"),
+    "both": (_set(), {"instance": "a4x-a-03"}, "mutually exclusive"),
+    "not ready": (_set(sub_block_path(2), status="CREATING"), {}, "it is CREATING; only a READY sub-block"),
+    "not confirmed": (_set(), {"confirm": False}, "it needs 'confirm: true'"),
+    "no permission": (
+        _deny("compute.reservationSubBlocks.reportFaulty"),
+        {},
+        "the account lacks compute.reservationSubBlocks.reportFaulty",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_SUB_BLOCKS)
+def test_a_sub_block_report_refused_before_anything_is_written(
+    capsys: pytest.CaptureFixture[str], fake: FakeCompute, name: str
 ) -> None:
+    prepare, changes, why = REFUSED_SUB_BLOCKS[name]
+    prepare(fake)
     result = run_module(capsys, fake, "gce_report_faulty", **{**DOMAIN, **changes})
     assert result["failed"] is True
     assert why in result["msg"]

@@ -153,6 +153,15 @@ def test_a_calendar_reservation_that_ends_soon(
     result = run_module(capsys, fake, "gce_reservation_info", **HERE)
     assert (result["reservation"]["start"], result["reservation"]["end"]) == (start, end)
     assert result["ends_soon"] is warned
+    warning = f"reservation {RESERVATION} ends at {end}; its machines stop then"
+    assert (warning in str(result.get("warnings"))) is warned
+
+
+def test_an_end_of_the_reservation_itself_counts(capsys: pytest.CaptureFixture[str], fake: FakeCompute) -> None:
+    end = (datetime.now(UTC) + timedelta(hours=24)).isoformat()
+    fake.store.get(zone_path("reservations", RESERVATION))["deleteAtTime"] = end
+    result = run_module(capsys, fake, "gce_reservation_info", **HERE)
+    assert (result["reservation"]["end"], result["ends_soon"]) == (end, True)
 
 
 def test_future_reservations_may_be_unreadable(capsys: pytest.CaptureFixture[str], fake: FakeCompute) -> None:
@@ -183,6 +192,15 @@ def test_topology_of_a_fleet(capsys: pytest.CaptureFixture[str]) -> None:
     }
     assert (result["outside"], result["spare_hosts"]) == (["bastion", "cp-1", "stopped-1"], 0)
     assert [item["name"] for item in result["maintenance"]] == ["a4x-b-03"]
+    every = [", ".join(names[0]), ", ".join(names[1])]
+    assert result["members"] == [f"1f3c77aa: {every[0]}", f"2f3c77aa: {every[1]}"]
+
+
+def test_topology_shows_machines_that_do_not_run(capsys: pytest.CaptureFixture[str], fake: FakeCompute) -> None:
+    for host, status in ((0, "RUNNING"), (1, "REPAIRING")):
+        fake.store.put(zone_path("instances", f"w{host}"), worker(0, host, status=status))
+    result = run_module(capsys, fake, "gce_topology_info", zone=ZONE)
+    assert result["members"] == ["1f3c77aa: w0, w1 (REPAIRING)", "2f3c77aa: no machine"]
 
 
 def test_topology_of_a_reservation_without_machines(capsys: pytest.CaptureFixture[str], fake: FakeCompute) -> None:

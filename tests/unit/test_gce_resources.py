@@ -121,11 +121,40 @@ CASES = {
             "sourceImage": f"{GLOBAL}/images/fleet-arm64-v1",
         },
         change={"size_gb": 80, "labels": {}},
-        requests=("POST resize",),
+        requests=("POST resize", "POST setLabels"),
         refused={"type": "pd-ssd"},
         why="type is",
     ),
-    "machine image": Case(
+    "disk of a snapshot": Case(
+        "gce_disk",
+        {"zone": "us-east1-d", "name": "builder", "size_gb": 50, "snapshot": "builder-1"},
+        f"{ZONE}/disks/builder",
+        {
+            "name": "builder",
+            "sizeGb": "50",
+            "type": f"{ZONE}/diskTypes/hyperdisk-balanced",
+            "labels": {},
+            "sourceSnapshot": f"{GLOBAL}/snapshots/builder-1",
+        },
+        refused={"snapshot": "builder-2"},
+        why="sourceSnapshot is",
+    ),
+    "image of a snapshot": Case(
+        "gce_machine_image",
+        {"name": "fleet-v2", "snapshot": "builder-1", "storage_location": "us", "guest_os_features": ["GVNIC"]},
+        f"{GLOBAL}/images/fleet-v2",
+        {
+            "name": "fleet-v2",
+            "architecture": "ARM64",
+            "guestOsFeatures": [{"type": "GVNIC"}],
+            "labels": {},
+            "storageLocations": ["us"],
+            "sourceSnapshot": f"{GLOBAL}/snapshots/builder-1",
+        },
+        refused={"storage_location": "us-east1"},
+        why="storageLocations is ['us'], wanted is ['us-east1']",
+    ),
+    "image of a disk": Case(
         "gce_machine_image",
         {"name": "fleet-v2", "family": "fleet", "disk": "zones/us-east1-d/disks/builder"},
         f"{GLOBAL}/images/fleet-v2",
@@ -151,9 +180,9 @@ def fake() -> Iterator[FakeCompute]:
         yield running
 
 
-def test_a13_gpu_topology_is_in_the_stable_api(capsys: pytest.CaptureFixture[str], fake: FakeCompute) -> None:
-    """No alpha track is needed: the v1 client has the field, and the request goes to /compute/v1/ (the fake knows no
-    other version). A managed instance group takes a workload policy instead."""
+def test_gpu_topology_is_in_the_stable_api(capsys: pytest.CaptureFixture[str], fake: FakeCompute) -> None:
+    """gcloud has --gpu-topology in its alpha track, but none is needed: the v1 client has the field, and the request
+    goes to /compute/v1/ (the fake knows no other version). A managed instance group takes a workload policy instead."""
     assert "gpu_topology" in compute_v1.ResourcePolicyGroupPlacementPolicy.meta.fields
     assert "accelerator_topology" in compute_v1.ResourcePolicyWorkloadPolicy.meta.fields
     run_module(capsys, fake, "gce_placement_policy", region="us-east1", name="domain-a")

@@ -20,7 +20,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Proto
 
 from .errors import ApiError, GceError, MalformedAnswerError, NoAnswerError, OperationError, api_error
 
-__all__ = ["Clock", "Compute", "Operation", "Policy"]
+__all__ = ["Clock", "Compute", "Operation", "Policy", "below_v1", "region_of"]
 
 Json = Dict[str, Any]
 PAGE_SIZE = 500  # the most that Compute gives
@@ -177,6 +177,11 @@ class Compute:
 def below_v1(url: str) -> str:
     """A resource's path below /compute/v1/, from its URL or from the path itself."""
     return url.split("/compute/v1/", 1)[-1].lstrip("/")
+
+
+def region_of(zone: str) -> str:
+    """``us-east1-d`` is in ``us-east1``."""
+    return zone.rsplit("-", 1)[0]
 
 
 def _read(request: str, response: Response) -> Json:

@@ -10,7 +10,7 @@ import functools
 from dataclasses import dataclass
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
-from .client import below_v1
+from .client import below_v1, region_of
 
 __all__ = ["RDMA_TYPES", "Topology", "health_by_path", "host_variables", "read_topology"]
 
@@ -183,6 +183,4 @@ def _same(text: str) -> str:
     return text
 
 
-@functools.lru_cache(maxsize=4096)
-def _region(zone: str) -> str:
-    return zone.rsplit("-", 1)[0]
+_region = functools.lru_cache(maxsize=4096)(region_of)

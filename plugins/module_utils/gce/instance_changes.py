@@ -15,6 +15,7 @@ from .state import same
 __all__ = ["Update", "fixed_differences", "updates"]
 
 Json = Dict[str, Any]
+FIXED = ("reservationAffinity", "resourcePolicies", "scheduling", "serviceAccounts")
 
 
 def fixed_differences(spec: Spec, current: Json) -> List[str]:
@@ -25,12 +26,12 @@ def fixed_differences(spec: Spec, current: Json) -> List[str]:
         "machineType": str(current.get("machineType", "")).rsplit("/", 1)[-1],
         # As one text each, because their order matters.
         "networkInterfaces": _nics_text(current.get("networkInterfaces", []), fixed),
-        **{key: current.get(key) for key in ("reservationAffinity", "resourcePolicies", "serviceAccounts")},
+        **{key: current.get(key) for key in FIXED},
     }
     want: Json = {
         "machineType": spec.machine_type,
         "networkInterfaces": _nics_text(wanted["networkInterfaces"], fixed),
-        **{key: wanted[key] for key in ("reservationAffinity", "resourcePolicies", "serviceAccounts") if key in wanted},
+        **{key: wanted[key] for key in FIXED if key in wanted},
     }
     return ["%s is %r, wanted is %r" % (key, have[key], want[key]) for key in want if not same(want[key], have[key])]
 

@@ -22,9 +22,10 @@ Json = Dict[str, Any]
 class Wanted:
     """A resource as it should be.
 
-    ``body`` is the insert body, and every key of it is compared, except ``only_at_creation``. ``patchable`` keys are
-    changed in place by PATCH; ``verbs`` are keys that have a method of their own, as (key, method name). A difference
-    in any other key is an error, because Compute can only make such a resource anew.
+    ``body`` is the insert body, and every key of it is compared, except ``only_at_creation``: labels as a whole, of
+    other objects what the body names. ``patchable`` keys are changed in place by PATCH; ``verbs`` are keys that have a
+    method of their own, as (key, method name). A difference in any other key is an error, because Compute can only make
+    such a resource anew.
     """
 
     path: str
@@ -83,7 +84,11 @@ def bring(compute: Compute, wanted: Wanted, present: bool, manner: Manner) -> Ou
 def differences(wanted: Wanted, current: Mapping[str, Any]) -> List[str]:
     """The keys of the wanted body whose value is another one now."""
     keys = (key for key in wanted.body if key not in wanted.only_at_creation)
-    return [key for key in keys if not same(wanted.body[key], current.get(key))]
+    return [key for key in keys if not _is(key, wanted.body[key], current.get(key))]
+
+
+def _is(key: str, wanted: Any, current: Any) -> bool:
+    return bool(wanted == (current or {})) if key == "labels" else same(wanted, current)
 
 
 def resolve(reference: str, project: str, collection: str) -> str:

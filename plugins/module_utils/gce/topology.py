@@ -31,6 +31,7 @@ def read_topology_report(compute: Compute, project: str, zone: str, reservations
         "maintenance": _maintenance(rows),
         "spare_hosts": sum(item.free for item in sub_blocks),
         "table": table(sub_blocks),
+        "members": [_line(domain) for domain in domains],
     }
 
 
@@ -48,6 +49,12 @@ def _domain(sub_block: SubBlock, rows: Iterable[Json]) -> Json:
             for row in sorted(inside, key=lambda row: str(row["gce_name"]))
         ],
     )
+
+
+def _line(domain: Json) -> str:
+    """A domain's machines for people, with the status of those that do not run."""
+    texts = [m["name"] if m["status"] == "RUNNING" else "%(name)s (%(status)s)" % m for m in domain["machines"]]
+    return "%s: %s" % (domain["domain"] or domain["sub_block"], ", ".join(texts) or "no machine")
 
 
 def _is_in(row: Json, sub_block: SubBlock) -> bool:

@@ -41,6 +41,17 @@ def command(fake: FakeCompute, playbook: str, *arguments: str, **variables: Any)
     return argv, {**os.environ, **cloud, "ANSIBLE_NOCOLOR": "1"}
 
 
+def ssh_to_here(folder: Path) -> tuple[Path, Path]:
+    """A program in the place of ssh that runs the command on this computer, and the file that it notes its arguments
+    in. (For ANSIBLE_SSH_EXECUTABLE.)"""
+    program, notes = folder / "ssh", folder / "notes"
+    program.write_text(
+        f'#!/bin/sh\nprintf "%s\\n" "$*" >> {notes}\nfor last; do :; done\nHOME={folder} exec sh -c "$last"\n'
+    )
+    program.chmod(0o755)
+    return program, notes
+
+
 def fleet(**domains: int) -> dict[str, Any]:
     wanted = [{"name": name, "machines": [f"w-{name}-{n:02d}" for n in range(size)]} for name, size in domains.items()]
     return {

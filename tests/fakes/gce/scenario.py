@@ -17,6 +17,7 @@ CLUSTER = "7c31e0b2d4"
 CLUSTER_BLOCK = "b2f0a9"
 DOMAINS = ("1f3c77aa", "2f3c77aa")
 DOMAIN_SIZE = 18
+STANDARD = {"provisioningModel": "STANDARD", "onHostMaintenance": "MIGRATE", "automaticRestart": True}
 
 
 def zone_path(*parts: str, project: str = PROJECT, zone: str = ZONE) -> str:
@@ -199,7 +200,7 @@ def a4x() -> Store:
         for host in range(DOMAIN_SIZE):
             machine = worker(domain, host)
             store.put(zone_path("instances", machine["name"]), machine)
-    x86 = {"machineType": f"{COMPUTE}{zone_path('machineTypes', 'e2-standard-4')}", "scheduling": {}}
+    x86 = {"machineType": f"{COMPUTE}{zone_path('machineTypes', 'e2-standard-4')}", "scheduling": STANDARD}
     plain = {**x86, "reservationAffinity": {}}
     management = instance("x")["networkInterfaces"][:1]
     others = [

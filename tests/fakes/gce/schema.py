@@ -27,7 +27,8 @@ _MESSAGES = {
     "setMetadata": "Metadata",
     "setTags": "Tags",
     "setScheduling": "Scheduling",
-    "setDeletionProtection": "",
+    "resize": "DisksResizeRequest",
+    "testIamPermissions": "TestPermissionsRequest",
     "attachDisk": "AttachedDisk",
     "reportHostAsFaulty": "InstancesReportHostAsFaultyRequest",
     "reportFaulty": "ReservationSubBlocksReportFaultyRequest",
@@ -44,11 +45,13 @@ def load() -> tuple[Any, Any] | None:
 
 def unknown_field(kind: str, body: Any) -> str:
     """The reason why ``body`` is no message of that kind, or ''. ``kind`` is a collection or a verb."""
-    name, loaded = _MESSAGES.get(kind), load()
-    if not name or body is None or not loaded:
+    loaded = load()
+    if body is None or not loaded:
         return ""
+    if kind not in _MESSAGES:
+        return f"This fake does not know what a body of {kind} looks like"
     messages, json_format = loaded
-    message = getattr(messages, name)
+    message = getattr(messages, _MESSAGES[kind])
     try:
         json_format.ParseDict(body, message.pb(message()))
     except json_format.ParseError as exc:

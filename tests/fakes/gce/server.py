@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import ssl
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,9 +48,11 @@ class Request:
 
 
 class FakeCompute:
-    """A Compute API on loopback: ``with FakeCompute(store) as fake: use(fake.url)``."""
+    """A Compute API on loopback: ``with FakeCompute(store) as fake: use(fake.url)``. With ``tls`` it speaks HTTPS."""
 
-    def __init__(self, store: Store | None = None, *, port: int = 0, token: str = "") -> None:
+    def __init__(
+        self, store: Store | None = None, *, port: int = 0, token: str = "", tls: ssl.SSLContext | None = None
+    ) -> None:
         self.store = store or Store()
         self.script = Script()
         self.token = token  # when set, any other bearer token is answered with 401
@@ -59,11 +62,14 @@ class FakeCompute:
         self._pages: dict[tuple[int, str, str], bytes] = {}
         self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.fake = self
+        self._scheme = "https" if tls else "http"
+        if tls:  # the handshake is the handler's, so that a client that gives up harms no other
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"{self._scheme}://127.0.0.1:{self._server.server_address[1]}"
 
     @property
     def writes(self) -> list[Request]:
@@ -142,13 +148,13 @@ class FakeCompute:
     def _write(self, request: Request) -> Resource:
         if request.path.endswith("/wait"):
             return self.store.read_operation(request.path.removesuffix("/wait"))
+        kind, name = _kind(request.path)
+        wrong = unknown_field(request.path.rsplit("/", 1)[1] if not name else kind, request.body)
+        if wrong:
+            raise RefusedError(400, "badRequest", wrong)
         if request.path.endswith("/testIamPermissions"):
             self.store.get(request.path.rsplit("/", 1)[0])
             return {"permissions": [p for p in request.body["permissions"] if p not in self.store.denied_permissions]}
-        kind, name = _kind(request.path)
-        wrong = unknown_field(request.path.rsplit("/", 1)[1] if not name or name == "-" else kind, request.body)
-        if wrong:
-            raise RefusedError(400, "badRequest", wrong)
         known = request.query.get("requestId", "")
         if known in self.store.request_ids:
             return dict(self.store.operations[self.store.request_ids[known]].body)
