@@ -13,11 +13,13 @@ import pytest
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.gpufleet.cluster.plugins.module_utils.errors import ConfigError, MeasureError
 from ansible_collections.gpufleet.cluster.plugins.module_utils.finding import Finding, Severity, Subject, check_result
+from ansible_collections.gpufleet.cluster.plugins.module_utils.rdma.cabling import Planned
 from ansible_collections.gpufleet.cluster.plugins.module_utils.rdma.check import check_rdma as run_check
 from ansible_collections.gpufleet.cluster.plugins.module_utils.rdma.devices import Endpoint, PortDownError, read_devices
 from ansible_collections.gpufleet.cluster.plugins.module_utils.rdma.fleet import Inventory, Wanted, fleet_plan
 from ansible_collections.gpufleet.cluster.plugins.module_utils.rdma.nics import Ends, NicFinder, commands_of, judge_nics
 from ansible_collections.gpufleet.cluster.plugins.module_utils.rdma.perftest import Settings
+from ansible_collections.gpufleet.cluster.plugins.module_utils.runner import CommandResult
 from ansible_collections.gpufleet.cluster.plugins.modules import check_rdma, ib_write_bw, rdma_info
 from ansible_collections.gpufleet.cluster.plugins.plugin_utils.report import html
 from ansible_collections.gpufleet.cluster.plugins.plugin_utils.report.collect import collect
@@ -26,6 +28,7 @@ from ansible_collections.gpufleet.cluster.plugins.plugin_utils.report.model impo
 from tests.fakes import report as fake
 from tests.fakes.infiniband import mapped, nic
 from tests.fakes.runner import FakeRunner
+from tests.unit.test_rdma_cabling import IBNET
 
 HOSTS = ("cp", "w1", "w2", "w3")
 RDMA = Check("rdma", "rdma_check", "check_rdma_result")
@@ -99,6 +102,21 @@ def test_a_host_alone_in_the_run_is_unknown_and_leaves_a_log(tmp_path: Path) -> 
         (Severity.FAIL, "rail0: mlx5_0 port 1 of if0 is DOWN, not ACTIVE"),
         (Severity.UNKNOWN, "no other host of this run has a rail that w1 has: nothing was measured"),
     ]
+
+
+def test_cables_of_infiniband_are_looked_for_from_the_devices_own_port(tmp_path: Path) -> None:
+    gid = "fe80:0000:0000:0000:0c42:a103:00d4:e5f6"
+    nic(tmp_path, "mlx5_7", "ib0", {0: (gid, "IB/RoCE v1", "")}, link_layer="InfiniBand")
+    here = {"rail0": {"hosts": {"w1": {"addresses": ["127.0.0.1/8"], "interface": "ib0", "mtu": 2044, "rail": 0}}}}
+    argv = ("ibnetdiscover", "-C", "mlx5_7", "-P", "1")
+    report, findings = run_check(
+        Inventory("w1", "run", here, ("w1",), {}), Wanted(), Settings(), [], None,
+        forks=1, log_directory=str(tmp_path / "log"), measure=True, caller=None,
+        cabling={"rail0": Planned("leaf-1", "7")}, runner=FakeRunner({argv: CommandResult(0, IBNET, "")}),
+        root=str(tmp_path),
+    )  # fmt: skip
+    assert report["cabling"][0]["found"] == {"near": "0c42a10300d4e5f6", "switch": "leaf-1", "port": "7"}
+    assert (findings[-1].severity, findings[-1].measured) == (Severity.OK, "leaf-1 port 7")
 
 
 def module_result(module: Any, arguments: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.gpufleet.cluster.plugins.module_utils.errors import ConfigError, ParseError
 from ansible_collections.gpufleet.cluster.plugins.module_utils.rdma.cabling import (
     LLDP,
+    End,
     Neighbour,
     Planned,
     check_cabling,
@@ -66,7 +67,7 @@ def test_lldp(text: str, wanted: list[str]) -> None:
 
 
 def test_ibnetdiscover_is_read_from_the_adapters_side() -> None:
-    assert parse_ibnetdiscover(IBNET.splitlines()) == [Neighbour("node-1 mlx5_0", "leaf-1", "7")]
+    assert parse_ibnetdiscover(IBNET.splitlines()) == [Neighbour(GUID, "leaf-1", "7")]
     with pytest.raises(ParseError, match="no switch and no adapter"):
         parse_ibnetdiscover(["ibwarn: can't open UMAD port"])
 
@@ -106,10 +107,46 @@ def test_ibnetdiscover_is_read_from_the_adapters_side() -> None:
 def test_a_cable_against_its_plan(
     planned: dict[str, Planned], answer: CommandResult, wanted: list[tuple[str, str | None]]
 ) -> None:
-    interfaces = {"rail0": "rail0", "rail1": "rail1"}
-    rows, findings = check_cabling("node-1", interfaces, planned, FakeRunner({LLDP: answer}))
+    ends = {"rail0": End("rail0"), "rail1": End("rail1")}
+    rows, findings = check_cabling("node-1", ends, planned, FakeRunner({LLDP: answer}))
     assert [(each.severity.name, each.measured) for each in findings] == wanted
     assert [row["network"] for row in rows] == sorted(planned)
+
+
+IBNETDISCOVER = ("ibnetdiscover", "-C", "mlx5_0", "-P", "1")
+GUID, OTHER = "0c42a10300d4e5f6", "0c42a10300d4e5f7"
+PORT_7, PORT_8 = Planned("leaf-1", "7"), Planned("leaf-1", "8")
+
+
+@pytest.mark.parametrize(
+    ("planned", "guid", "answer", "wanted"),
+    [
+        pytest.param(PORT_7, GUID, CommandResult(0, IBNET, ""), ("OK", "leaf-1 port 7"), id="right"),
+        pytest.param(PORT_8, GUID, CommandResult(0, IBNET, ""), ("FAIL", "leaf-1 port 7"), id="wrong-port"),
+        pytest.param(PORT_7, OTHER, CommandResult(0, IBNET, ""), ("UNKNOWN", None), id="not-in-the-subnet"),
+        pytest.param(PORT_7, None, CommandResult(0, IBNET, ""), ("UNKNOWN", None), id="port-without-a-guid"),
+        pytest.param(
+            PORT_7, GUID, CommandResult(127, "", "ibnetdiscover: not installed"), ("UNKNOWN", None),
+            id="tool-missing",
+        ),
+        pytest.param(PORT_7, GUID, CommandResult(0, "", ""), ("UNKNOWN", None), id="prints-nothing"),
+        pytest.param(
+            PORT_7, GUID, CommandResult(0, "ibwarn: [1] mad_rpc_open_port: can't open UMAD port\n", ""),
+            ("UNKNOWN", None), id="exit-0-with-an-error-text",
+        ),
+        pytest.param(PORT_7, GUID, CommandResult(1, IBNET, "discover failed"), ("UNKNOWN", None), id="exit-1"),
+        pytest.param(PORT_7, GUID, CommandResult(124, IBNET, "no end"), ("UNKNOWN", None), id="hangs"),
+        pytest.param(PORT_7, GUID, CommandResult(153, IBNET, "too much"), ("UNKNOWN", None), id="floods"),
+    ],
+)  # fmt: skip
+def test_a_cable_of_infiniband(
+    planned: Planned, guid: str | None, answer: CommandResult, wanted: tuple[str, str | None]
+) -> None:
+    """LLDP does not go over InfiniBand: the subnet is walked from the device of the rail."""
+    runner = FakeRunner({IBNETDISCOVER: answer})
+    _rows, (finding,) = check_cabling("node-1", {"rail0": End("ib0", "mlx5_0", 1, guid)}, {"rail0": planned}, runner)
+    assert (finding.severity.name, finding.measured) == wanted
+    assert runner.calls == [IBNETDISCOVER]
 
 
 @pytest.mark.parametrize(

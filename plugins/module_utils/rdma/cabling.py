@@ -9,30 +9,58 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict, dataclass
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple
 
 from ..errors import ConfigError, ParseError
 from ..finding import Finding, Severity, Subject
 from ..judge.rdma import CHECK
 from ..runner import Runner
 
-__all__ = ["Neighbour", "Planned", "check_cabling", "parse_ibnetdiscover", "parse_lldp", "planned_cables"]
+__all__ = ["End", "Neighbour", "Planned", "check_cabling", "parse_ibnetdiscover", "parse_lldp", "planned_cables"]
 
 LLDP = ("lldpcli", "-f", "json", "show", "neighbors")
 _LIMIT_S = 30
-_CA = re.compile(r'^Ca\s+\d+\s+"[^"]+"\s*#\s*"(?P<name>[^"]*)"')
+# The whole subnet is walked, a few packets for each of its ports.
+_SUBNET_LIMIT_S = 120
+_CA = re.compile(r'^Ca\s+\d+\s+"[^"]+"')
 _CABLE = re.compile(
-    r'^\[(?P<own>\d+)\]\([0-9a-f]+\)\s+"S-[0-9a-f]+"\[(?P<port>\d+)\](?:\([0-9a-f]+\))?\s*#.*?"(?P<switch>[^"]*)"'
+    r'^\[\d+\]\((?P<guid>[0-9a-f]+)\)\s+"S-[0-9a-f]+"\[(?P<port>\d+)\](?:\([0-9a-f]+\))?\s*#.*?"(?P<switch>[^"]*)"'
 )
+
+
+_REMEDIES = {
+    True: "Run lldpd on the host and LLDP on the switch, and wait for its interval (30 s).",
+    False: "Install infiniband-diags on the host; it needs root, /dev/infiniband/umad* and an active port.",
+}
 
 
 @dataclass(frozen=True)
 class Neighbour:
-    """``near``: the network device (LLDP), or "host device" as the subnet manager names it (ibnetdiscover)."""
+    """``near``: the network device (LLDP), or the port's GUID (ibnetdiscover). A name that the subnet manager has for a
+    host depends on when rdma-ndd ran; the GUID does not."""
 
     near: str
     switch: str
     port: str
+
+
+@dataclass(frozen=True)
+class End:
+    """Our end of a cable. ``device``, ``port`` and ``guid`` are set on InfiniBand, where no LLDP goes."""
+
+    interface: str
+    device: Optional[str] = None
+    port: int = 1
+    guid: Optional[str] = None
+
+    @property
+    def tool(self) -> Tuple[str, ...]:
+        """What shows the far end. A device sees only its own subnet, so it has to be named."""
+        return LLDP if self.device is None else ("ibnetdiscover", "-C", self.device, "-P", str(self.port))
+
+    @property
+    def near(self) -> Optional[str]:
+        return self.interface if self.device is None else self.guid
 
 
 @dataclass(frozen=True)
@@ -72,56 +100,68 @@ def _chassis(chassis: Mapping[str, Any]) -> str:
 def parse_ibnetdiscover(lines: Iterable[str]) -> List[Neighbour]:
     """The channel adapters and the switch port behind each of their ports."""
     found: List[Neighbour] = []
-    adapter: Optional[str] = None
-    known = False
+    adapter = known = False
     for line in lines:
-        head = _CA.match(line)
-        known = known or bool(head) or line.startswith(("Switch", "vendid="))
-        if head:
-            adapter = head.group("name")
+        if _CA.match(line):
+            adapter = True
         elif not line.strip():
-            adapter = None
+            adapter = False
+        known = known or adapter or line.startswith(("Switch", "vendid="))
         cable = _CABLE.match(line)
-        if cable and adapter is not None:
+        if cable and adapter:
             switch = cable.group("switch").split(":")[0].rpartition(";")[2]
-            found.append(Neighbour(adapter, switch, cable.group("port")))
+            found.append(Neighbour(cable.group("guid").zfill(16), switch, cable.group("port")))
     if not known:
         raise ParseError("ibnetdiscover", 0, "no switch and no adapter in it: give its whole output")
     return found
 
 
 def check_cabling(
-    host: str, interfaces: Mapping[str, str], planned: Mapping[str, Planned], runner: Runner
+    host: str, ends: Mapping[str, End], planned: Mapping[str, Planned], runner: Runner
 ) -> Tuple[List[Dict[str, Any]], List[Finding]]:
-    """``interfaces``: network -> device. Rows of the report, and a finding for each planned cable."""
-    if not planned:
-        return [], []
-    result = runner.run(LLDP, timeout=_LIMIT_S)
-    reason = ""
-    neighbours: List[Neighbour] = []
-    try:
-        if result.rc != 0:
-            raise ParseError("lldpcli", 0, result.stderr.strip() or "exit status %d" % result.rc)
-        neighbours = parse_lldp(result.stdout)
-    except ParseError as exc:
-        reason = str(exc)
-    seen = {neighbour.near: neighbour for neighbour in neighbours}
+    """``ends``: network -> our end. Rows of the report, and a finding for each planned cable."""
+    seen: Dict[Tuple[str, ...], _Seen] = {}
     rows = []
     findings = []
     for network, cable in sorted(planned.items()):
-        found = seen.get(interfaces.get(network, ""))
-        findings.append(judge_cable(host, network, cable, found, reason))
+        end = ends[network]
+        if end.tool not in seen:
+            seen[end.tool] = _look(end.tool, runner)
+        findings.append(_judge(host, network, cable, end, seen[end.tool]))
+        found = seen[end.tool].by(end)
         rows.append({"network": network, "planned": asdict(cable), "found": None if found is None else asdict(found)})
     return rows, findings
 
 
-def judge_cable(host: str, network: str, cable: Planned, found: Optional[Neighbour], reason: str = "") -> Finding:
+class _Seen(NamedTuple):
+    """``reason``: why nothing is seen."""
+
+    neighbours: Mapping[str, Neighbour]
+    reason: str = ""
+
+    def by(self, end: End) -> Optional[Neighbour]:
+        return self.neighbours.get(end.near or "")
+
+
+def _look(argv: Tuple[str, ...], runner: Runner) -> _Seen:
+    lldp = argv == LLDP
+    result = runner.run(argv, timeout=_LIMIT_S if lldp else _SUBNET_LIMIT_S)
+    try:
+        if result.rc != 0:
+            raise ParseError(argv[0], 0, result.stderr.strip() or "exit status %d" % result.rc)
+        found = parse_lldp(result.stdout) if lldp else parse_ibnetdiscover(result.stdout.splitlines())
+    except ParseError as exc:
+        return _Seen({}, str(exc))
+    return _Seen({neighbour.near: neighbour for neighbour in found})
+
+
+def _judge(host: str, network: str, cable: Planned, end: End, seen: _Seen) -> Finding:
+    found, reason = seen.by(end), seen.reason
     expected = cable.switch + ("" if cable.port is None else " port %s" % cable.port)
-    subject = Subject(host, network=network, interface=found.near if found else None, item="cable")
+    subject = Subject(host, network=network, interface=end.interface if found else None, item="cable")
     if found is None:
         message = "%s: the neighbour is not known%s" % (network, ": " + reason if reason else "")
-        remedy = "Run lldpd on the host and LLDP on the switch, and wait for its interval (30 s)."
-        return Finding(CHECK, Severity.UNKNOWN, subject, message, None, expected, "", remedy)
+        return Finding(CHECK, Severity.UNKNOWN, subject, message, None, expected, "", _REMEDIES[end.device is None])
     measured = found.switch + ("" if cable.port is None else " port %s" % found.port)
     good = measured == expected
     message = "%s: the cable ends in %s" % (network, measured) + ("" if good else ", planned is %s" % expected)

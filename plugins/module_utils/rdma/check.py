@@ -6,14 +6,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
-from ..errors import ConfigError
+from ..errors import ConfigError, MeasureError
 from ..finding import Finding
 from ..judge.bandwidth import Limit
 from ..runner import Runner
-from .cabling import Planned, check_cabling
-from .devices import read_devices
+from .cabling import End, Planned, check_cabling
+from .devices import Device, Endpoint, read_devices
 from .fleet import Inventory, Wanted, endpoints, fleet_plan, perftest_tool
 from .follow import follow
 from .log import write_log
@@ -58,10 +58,21 @@ def check_rdma(
     findings = judge(plan, found, measured.outcomes, limits, sku)
     report.update(pairs=pair_rows(measured.outcomes), seconds=round(measured.seconds, 1))
     report["log"] = write_log(log_directory, inventory.run_id, measured.outcomes)
-    interfaces = {rail: str(inventory.fleet[rail]["hosts"][plan.host].get("interface")) for rail in found}
-    mine = {network: cable for network, cable in cabling.items() if network in interfaces}
-    report["cabling"], cables = check_cabling(plan.host, interfaces, mine, runner)
+    ends = {
+        rail: _end(str(inventory.fleet[rail]["hosts"][plan.host].get("interface")), found[rail], devices)
+        for rail in found
+    }
+    mine = {network: cable for network, cable in cabling.items() if network in ends}
+    report["cabling"], cables = check_cabling(plan.host, ends, mine, runner)
     return report, findings + cables
+
+
+def _end(interface: str, found: Union[Endpoint, MeasureError], devices: Sequence[Device]) -> End:
+    """Only InfiniBand needs no GID index. A port that cannot be used is looked for as on Ethernet, and is UNKNOWN."""
+    if not isinstance(found, Endpoint) or found.gid_index is not None:
+        return End(interface)
+    ports = [port for device in devices if device.name == found.device for port in device.ports]
+    return End(interface, found.device, found.port, next(port.guid for port in ports if port.port == found.port))
 
 
 def _first_commands(plan: Plan, tool: Perftest) -> List[List[str]]:

@@ -57,6 +57,12 @@ class Port:
         return self.state == "ACTIVE"
 
     @property
+    def guid(self) -> Optional[str]:
+        """That of an InfiniBand port: the lower half of its first GID, with 16 digits."""
+        first = next((gid for gid in self.gids if gid.index == 0), None)
+        return None if first is None else "%016x" % (int(ipaddress.IPv6Address(first.gid)) & (1 << 64) - 1)
+
+    @property
     def speed(self) -> Optional[str]:
         """As limits name a link: "400G"."""
         return None if self.rate_gbps is None else "%gG" % self.rate_gbps
