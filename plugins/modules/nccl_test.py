@@ -12,12 +12,15 @@ short_description: Run a collective of NCCL tests over some hosts, from the host
 version_added: 0.1.0
 author: [The gpufleet authors (@gpufleet)]
 description:
-  - Starts C(<collective>_perf) through C(mpirun) of Open MPI 4 or 5, or through C(srun), with one rank for each GPU.
+  - Starts C(<collective>_perf) through C(mpirun) of Open MPI 4 or 5, or through C(srun), with one rank for each GPU; on
+    hosts, or with O(launcher=pods) in pods that run already.
   - Before that it proves that the program is the same on every host and linked with MPI. A program without MPI runs
     everywhere as its own rank 0 and measures nothing between hosts.
   - Hostfile, SSH configuration and known hosts are made from O(hosts), and live in the run's private directory.
     M(gpufleet.cluster.nccl_session) has made the trust, and takes all of it away afterwards.
-  - All C(NCCL_*) variables of the launching host, and all of O(environment), reach every rank.
+  - Pods need no SSH, no key and no rights. C(mpirun) starts in the first one by C(kubectl exec), and asks this host to
+    start its daemons in the others in the same way. Whatever runs in them for this run is ended afterwards.
+  - All C(NCCL_*) variables of the launching host (of the first pod), and all of O(environment), reach every rank.
   - When it takes longer than O(timeout), writes too much, or the controller goes away, the launcher is ended with its
     whole process group, and the ranks on all hosts end by themselves. It is not a failure of this module.
   - The output is kept in a file. What it means is for M(gpufleet.cluster.check_nccl) to say.
@@ -43,11 +46,13 @@ options:
     required: true
     suboptions:
       name:
-        description: Name in the inventory, which is the host's name, too.
+        description:
+          - Name in the inventory, which is the host's name, too.
+          - Of a pod, its host name. That is the pod's name, or with C(hostNetwork) the node's.
         type: str
         required: true
       address:
-        description: Address at which the launching host reaches it by SSH.
+        description: Address at which the launching host reaches it by SSH; the name of a pod.
         type: str
         required: true
       slots:
@@ -76,8 +81,25 @@ options:
   launcher:
     description: What starts the ranks.
     type: str
-    choices: [mpirun, srun]
+    choices: [mpirun, srun, pods]
     default: mpirun
+  pods:
+    description: Where the pods are, for O(launcher=pods). What is left out, kubectl's own configuration says.
+    type: dict
+    default: {}
+    suboptions:
+      namespace:
+        description: Their namespace.
+        type: str
+      container:
+        description: The container in which the ranks run. Needed where a pod has several and names no default one.
+        type: str
+      context:
+        description: Context of the kubeconfig.
+        type: str
+      kubeconfig:
+        description: Path of the kubeconfig on this host. Its user needs get on pods and create on pods/exec.
+        type: path
   mnnvl:
     description:
       - Sets C(NCCL_MNNVL_ENABLE) to 1 or 0. V(false) also switches NVLink SHARP off, so that the RDMA path is measured.
@@ -167,6 +189,20 @@ EXAMPLES = r"""
     hosts:
       - {name: w1, address: 10.0.1.21, slots: 4, domain: d1, session: "{{ hostvars.w1.session.session }}"}
       - {name: w2, address: 10.0.1.22, slots: 4, domain: d1, session: "{{ hostvars.w2.session.session }}"}
+
+- name: Run an all-reduce over two pods of different domains
+  gpufleet.cluster.nccl_test:
+    run_id: "{{ fleet_run.id }}"
+    name: all_reduce in pods
+    scope: cross_domain
+    mnnvl: false
+    sku: GB200
+    program: /opt/nccl-tests/build/all_reduce_perf
+    launcher: pods
+    pods: {namespace: nccl-test, container: test, kubeconfig: /etc/kubernetes/admin.conf}
+    hosts:
+      - {name: nccl-test-0, address: nccl-test-0, slots: 4, domain: d1}
+      - {name: nccl-test-1, address: nccl-test-1, slots: 4, domain: d2}
 """
 
 RETURN = r"""
@@ -174,7 +210,7 @@ report:
   description:
     - What was asked for, and C(attempts), each with C(state) (V(measured), V(timeout), V(flood), V(abandoned),
       V(not_started), V(planned)), C(problem), C(command), C(environment), C(rc), C(seconds), C(log), C(log_bytes),
-      C(killed) (processes of the run that were left on the launching host) and C(tail).
+      C(killed) (processes of the run that were left on the launching host, or in pods) and C(tail).
   returned: success
   type: dict
 findings:
@@ -203,6 +239,12 @@ HOST = {
     "domain": {"type": "str"},
     "session": {"type": "dict", "default": {}},
 }
+PODS = {
+    "namespace": {"type": "str"},
+    "container": {"type": "str"},
+    "context": {"type": "str"},
+    "kubeconfig": {"type": "path"},
+}
 SPEC = {
     "run_id": {"type": "str", "required": True},
     "name": {"type": "str", "required": True},
@@ -212,6 +254,7 @@ SPEC = {
     "program": {"type": "str", "required": True},
     "sku": {"type": "str"},
     "launcher": {"type": "str", "choices": list(LAUNCHERS), "default": "mpirun"},
+    "pods": {"type": "dict", "default": {}, "options": PODS},
     "mnnvl": {"type": "bool"},
     "min_bytes": {"type": "str", "default": "512M"},
     "max_bytes": {"type": "str", "default": "16G"},

@@ -153,8 +153,8 @@ class _Impatient:
     def __init__(self, launcher: ProcessLauncher) -> None:
         self._launcher = launcher
 
-    def launch(self, argv: Any, environment: Any, log: str, timeout: float) -> Any:
-        return self._launcher.launch(argv, environment, log, 2)
+    def launch(self, argv: Any, environment: Any, log: str, timeout: float, beside: Any = None) -> Any:
+        return self._launcher.launch(argv, environment, log, 2, beside)
 
 
 def test_one_that_floods_is_ended_and_the_log_is_bounded(place: Place) -> None:

@@ -46,7 +46,7 @@ def mpi_major(text: str) -> int:
 
 
 def mpirun_argv(run: Run, names: Sequence[str], major: int, folder: str, remote: bool = True) -> List[str]:
-    """``folder`` has ``hostfile`` and ``ssh_config``.
+    """``folder`` has ``hostfile``, and ``ssh_config`` or, in a pod, ``agent``.
 
     Open MPI 5 starts its daemons through PRRTE, which has names of its own for the same settings.
     """
@@ -55,8 +55,12 @@ def mpirun_argv(run: Run, names: Sequence[str], major: int, folder: str, remote:
     argv = ["mpirun", "--allow-run-as-root", "-np", str(run.ranks), "--hostfile", folder + "/hostfile"]
     argv += ["--map-by", "slot", "--bind-to", "none"]
     if remote:
-        # No tree: only the host that launches has the key.
-        argv += [launch, ssh + "_args", "-F %s/ssh_config" % folder, launch, ssh + "_no_tree_spawn", "1"]
+        # No tree: only the host that launches has the key, or the agent.
+        if run.launcher == "pods":
+            argv += [launch, ssh + "_agent", "sh %s/agent" % folder]
+        else:
+            argv += [launch, ssh + "_args", "-F %s/ssh_config" % folder]
+        argv += [launch, ssh + "_no_tree_spawn", "1"]
     if run.bootstrap_network:
         argv += [launch, "prte_if_include" if major >= 5 else "oob_tcp_if_include", run.bootstrap_network]
     # MPI only introduces the ranks to each other; it must not try the fabrics that NCCL is tested on.

@@ -17,11 +17,11 @@ import subprocess
 import time
 from dataclasses import dataclass
 from types import FrameType
-from typing import IO, Any, Dict, Mapping, Optional, Protocol, Sequence, Tuple
+from typing import IO, Any, Callable, Dict, Mapping, Optional, Protocol, Sequence, Tuple
 
 from ..process import end_with_parent
 
-__all__ = ["Ended", "Launcher", "ProcessLauncher"]
+__all__ = ["Beside", "Ended", "Launcher", "ProcessLauncher"]
 
 _GRACE = 8.0
 _BLOCK = 1 << 16
@@ -34,7 +34,8 @@ MOST_BYTES = 256 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Ended:
-    """``reason``: ended, timeout, flood (more output than is kept), abandoned (the controller has gone), missing."""
+    """``reason``: ended, timeout, flood (more output than is kept), abandoned (the controller has gone), missing,
+    beside (what goes on beside it went wrong)."""
 
     rc: Optional[int]
     reason: str
@@ -43,8 +44,19 @@ class Ended:
     detail: str = ""
 
 
+# Called again and again while the launcher runs; says why it has to end, or None.
+Beside = Callable[[], Optional[str]]
+
+
 class Launcher(Protocol):
-    def launch(self, argv: Sequence[str], environment: Mapping[str, str], log: str, timeout: float) -> Ended:
+    def launch(
+        self,
+        argv: Sequence[str],
+        environment: Mapping[str, str],
+        log: str,
+        timeout: float,
+        beside: Optional[Beside] = None,
+    ) -> Ended:
         """Run argv with both outputs in the file ``log``, ``timeout`` seconds at the most."""
 
 
@@ -55,8 +67,18 @@ class ProcessLauncher:
         self._watched = watched
         self._grace = grace
         self._signal: Optional[int] = None
+        self._beside: Optional[Beside] = None
+        self._trouble = ""
 
-    def launch(self, argv: Sequence[str], environment: Mapping[str, str], log: str, timeout: float) -> Ended:
+    def launch(
+        self,
+        argv: Sequence[str],
+        environment: Mapping[str, str],
+        log: str,
+        timeout: float,
+        beside: Optional[Beside] = None,
+    ) -> Ended:
+        self._beside, self._trouble = beside, ""
         begin = time.monotonic()
         before = self._catch_signals()
         try:
@@ -68,7 +90,7 @@ class ProcessLauncher:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-        return Ended(process.returncode, reason, time.monotonic() - begin, size)
+        return Ended(process.returncode, reason, time.monotonic() - begin, size, self._trouble)
 
     def _catch_signals(self) -> Dict[int, Any]:
         def note(number: int, _frame: Optional[FrameType]) -> None:
@@ -104,6 +126,9 @@ class ProcessLauncher:
                 return "abandoned"
             if reader.full:
                 return "flood"
+            self._trouble = (self._beside() if self._beside is not None else None) or ""
+            if self._trouble:
+                return "beside"
             reader.read(_WAIT_MS)
         return "flood" if reader.full else "ended"
 

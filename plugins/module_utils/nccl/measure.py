@@ -14,13 +14,12 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 from ..errors import ConfigError, MeasureError
 from ..host.files import Root
 from ..runner import Runner
-from .command import hostfile, mpi_major, mpirun_argv, srun_argv
-from .environment import MARK, forwarded, shown, variables
+from .backend import Backend, HostsBackend
+from .environment import shown, variables
+from .in_pods import PodsBackend
 from .launch import Ended, Launcher
 from .processes import end_marked
-from .program import program_problems
 from .run import Run, slug
-from .trust import known_hosts, ssh_config
 
 __all__ = ["Measurement", "Place", "Tools", "describe", "keep", "measure", "planned", "read_records"]
 
@@ -75,10 +74,12 @@ class Tools:
 
 
 def planned(run: Run, tools: Tools, place: Place) -> Measurement:
-    """What would be run, without running anything but ``mpirun --version``."""
-    values = variables(run, tools.inherited)
+    """What would be run. It only looks: at the version of mpirun, and at pods."""
+    backend = _backend(run, tools, place)
+    values: Dict[str, str] = {}
     try:
-        argv = _argv(run, tools.runner, place, forwarded(values))
+        values = variables(run, backend.inherited())
+        argv = backend.argv(values)
     except MeasureError as exc:
         return Measurement("not_started", str(exc), environment=shown(values))
     return Measurement("planned", command=tuple(argv), environment=shown(values))
@@ -86,46 +87,43 @@ def planned(run: Run, tools: Tools, place: Place) -> Measurement:
 
 def measure(run: Run, tools: Tools, place: Place, attempt: int = 1) -> Measurement:
     """Raises ConfigError for what cannot be asked for. All that goes wrong on the way is in the result."""
-    values = variables(run, tools.inherited)
-    known = Measurement("not_started", environment=shown(values))
-    problems = program_problems(run.hosts, run.program)
-    if problems:
-        return replace(known, problem="; ".join(problems))
+    backend = _backend(run, tools, place)
+    known = Measurement("not_started")
     try:
-        argv = _argv(run, tools.runner, place, forwarded(values))
-        log = _prepare(run, place, attempt)
+        values = variables(run, backend.inherited())
+        known = replace(known, environment=shown(values))
+        problems = backend.problems()
+        if problems:
+            return replace(known, problem="; ".join(problems))
+        known = replace(known, command=tuple(backend.argv(values)), log=_log(run, place, attempt))
+        ended, killed, left = _launched(run, backend, values, known, tools.launcher)
     except MeasureError as exc:
-        return replace(known, problem=str(exc))
-    environment = {**tools.inherited, "LC_ALL": "C", "LANGUAGE": "C", **values, MARK: place.run_id}
+        return replace(known, problem=str(exc), log=None)
+    found = _result(run, replace(known, killed=tuple(killed)), ended)
+    problem = "; ".join([*([found.problem] if found.problem else []), *left])
+    return replace(found, problem=problem or None)
+
+
+def _launched(
+    run: Run, backend: Backend, values: Mapping[str, str], known: Measurement, launcher: Launcher
+) -> Tuple[Ended, List[str], List[str]]:
+    """How it ended, what was still running then, and what may be running even now."""
     try:
-        ended = tools.launcher.launch(argv, environment, log, run.timeout + _MARGIN)
+        environment = backend.prepare(values)
+        timeout = run.timeout + _MARGIN
+        ended = launcher.launch(known.command, environment, str(known.log), timeout, backend.beside)
     finally:
-        killed = tools.sweep(place.run_id)
-    return _result(run, replace(known, command=tuple(argv), log=log, killed=tuple(killed)), ended)
+        killed, left = backend.sweep()
+    return ended, killed, left
 
 
-def _argv(run: Run, runner: Runner, place: Place, names: List[str]) -> List[str]:
-    if run.launcher == "srun":
-        return srun_argv(run)
-    version = runner.run(["mpirun", "--version"], timeout=60)
-    if version.missing:
-        raise MeasureError("mpirun is not installed on this host (%s)" % version.stderr.strip())
-    return mpirun_argv(run, names, mpi_major(version.stdout), place.session, remote=run.nodes > 1)
+def _backend(run: Run, tools: Tools, place: Place) -> Backend:
+    if run.launcher == "pods":
+        return PodsBackend(run, tools.runner, tools.inherited, place.run_id)
+    return HostsBackend(run, tools.runner, tools.inherited, place.run_id, place.session, tools.sweep)
 
 
-def _prepare(run: Run, place: Place, attempt: int) -> str:
-    """Hostfile, SSH configuration and known hosts beside the key; the folder of the logs."""
-    files = {"hostfile": hostfile(run.hosts)}
-    if run.launcher == "mpirun" and run.nodes > 1:
-        without = [host.name for host in run.hosts if not host.session.get("host_keys")]
-        if without:
-            raise MeasureError("no SSH host key is known of %s" % ", ".join(without))
-        identity, known = place.session + "/id_ed25519", place.session + "/known_hosts"
-        files["known_hosts"] = known_hosts(run.hosts, run.ssh_port)
-        files["ssh_config"] = ssh_config(identity, known, run.ssh_port)
-    os.makedirs(place.session, mode=0o700, exist_ok=True)
-    for name, text in files.items():
-        Root().write("%s/%s" % (place.session, name), text, mode=0o600)
+def _log(run: Run, place: Place, attempt: int) -> str:
     os.makedirs(place.logs, mode=0o755, exist_ok=True)
     return "%s/%s.%d.log" % (place.logs, slug(run.name), attempt)
 
@@ -137,9 +135,12 @@ _PROBLEMS = {
 }
 
 
+_LAUNCHERS = {"mpirun": "mpirun", "srun": "srun", "pods": "kubectl exec of mpirun"}
+
+
 def _result(run: Run, started: Measurement, ended: Ended) -> Measurement:
     state, problem = "measured", None
-    if ended.reason == "missing":
+    if ended.reason in ("missing", "beside"):
         state, problem = "not_started", ended.detail
     elif ended.reason != "ended":
         state, problem = ended.reason, _PROBLEMS[ended.reason] % ended.seconds
@@ -147,9 +148,9 @@ def _result(run: Run, started: Measurement, ended: Ended) -> Measurement:
         # The guard on a host was faster than ours.
         state, problem = "timeout", "no end after %d s" % run.timeout
     elif ended.rc is not None and ended.rc < 0:
-        problem = "%s was killed by signal %d" % (run.launcher, -ended.rc)
+        problem = "%s was killed by signal %d" % (_LAUNCHERS[run.launcher], -ended.rc)
     elif ended.rc:
-        problem = "%s ended with exit status %d" % (run.launcher, ended.rc)
+        problem = "%s ended with exit status %d" % (_LAUNCHERS[run.launcher], ended.rc)
     return replace(
         started,
         state=state,

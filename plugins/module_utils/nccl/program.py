@@ -11,12 +11,12 @@ host hangs or fails in ways that look like a broken fabric.
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List, Optional, Sequence
 
 from ..runner import Runner
 from .run import Host
 
-__all__ = ["inspect_program", "program_problems"]
+__all__ = ["inspect_program", "program_problems", "read_ldd"]
 
 
 def inspect_program(path: str, runner: Runner) -> Dict[str, Any]:
@@ -34,12 +34,17 @@ def inspect_program(path: str, runner: Runner) -> Dict[str, Any]:
     linked = runner.run(["ldd", path], timeout=30)
     if linked.missing:
         result["problem"] = "%s: ldd is not there, so it cannot be told whether it is linked with MPI" % path
-    lines = linked.stdout.splitlines()
-    result["mpi"] = next((line.split()[0] for line in lines if line.strip().startswith("libmpi.so")), None)
+    return {**result, **read_ldd(path, linked.stdout, result["problem"])}
+
+
+def read_ldd(path: str, text: str, problem: Optional[str] = None) -> Dict[str, Any]:
+    """``{"mpi", "problem"}`` from what ldd prints."""
+    lines = text.splitlines()
     lost = [line.split()[0] for line in lines if line.strip().endswith("=> not found")]
-    if lost:
-        result["problem"] = "%s: libraries are not found: %s" % (path, ", ".join(lost))
-    return result
+    return {
+        "mpi": next((line.split()[0] for line in lines if line.strip().startswith("libmpi.so")), None),
+        "problem": "%s: libraries are not found: %s" % (path, ", ".join(lost)) if lost else problem,
+    }
 
 
 def _sha256(path: str) -> str:

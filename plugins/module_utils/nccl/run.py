@@ -12,10 +12,10 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from ..errors import ConfigError
 
-__all__ = ["COLLECTIVES", "LAUNCHERS", "SCOPES", "Host", "Run", "read_run", "slug"]
+__all__ = ["COLLECTIVES", "LAUNCHERS", "SCOPES", "Host", "Pods", "Run", "read_run", "slug"]
 
 SCOPES = ("single_node", "nvlink_domain", "cross_domain", "mixed")
-LAUNCHERS = ("mpirun", "srun")
+LAUNCHERS = ("mpirun", "srun", "pods")
 COLLECTIVES = (
     "all_gather",
     "all_reduce",
@@ -45,8 +45,21 @@ class Host:
 
 
 @dataclass(frozen=True)
+class Pods:
+    """Where the pods are. None: what kubectl's own configuration, or the pod's, says."""
+
+    namespace: Optional[str] = None
+    container: Optional[str] = None
+    context: Optional[str] = None
+    kubeconfig: Optional[str] = None
+
+
+@dataclass(frozen=True)
 class Run:
-    """``mnnvl`` None: NCCL_MNNVL_ENABLE is not set (one node, or no NVLink between nodes)."""
+    """``mnnvl`` None: NCCL_MNNVL_ENABLE is not set (one node, or no NVLink between nodes).
+
+    With the launcher ``pods``, a host is a pod: its address is the pod's name.
+    """
 
     name: str
     scope: str
@@ -55,6 +68,7 @@ class Run:
     program: str
     sku: Optional[str] = None
     launcher: str = "mpirun"
+    pods: Pods = Pods()
     mnnvl: Optional[bool] = None
     min_bytes: str = "512M"
     max_bytes: str = "16G"
@@ -87,6 +101,7 @@ def read_run(params: Mapping[str, Any]) -> Run:
     """Raises ConfigError that names all that is wrong at once. Keys of ``params`` that are no field are left aside."""
     values = {key: params[key] for key in Run.__dataclass_fields__ if params.get(key) is not None and key != "hosts"}
     values["environment"] = {str(key): str(value) for key, value in (params.get("environment") or {}).items()}
+    values["pods"] = Pods(**(params.get("pods") or {}))
     hosts = tuple(_host(row) for row in params["hosts"])
     problems = _problems(values, hosts)
     if problems:
@@ -119,6 +134,13 @@ def _problems(values: Mapping[str, Any], hosts: Tuple[Host, ...]) -> List[str]:
     problems += ["host %s has %d slots; at least 1" % (host.name, host.slots) for host in hosts if host.slots < 1]
     if len({host.name for host in hosts}) != len(hosts) or not hosts:
         problems.append("hosts: at least one, and each only once")
+    problems += [
+        "pods: %s is %r: letters, digits, '.', ':', '_' and '-'" % (key, value)
+        for key, value in (("namespace", values["pods"].namespace), ("container", values["pods"].container))
+        if value is not None and not _WORD.match(value)
+    ]
+    if values["pods"] != Pods() and values.get("launcher") != "pods":
+        problems.append("pods is for launcher pods, which is %r" % values.get("launcher", "mpirun"))
     if values.get("scope") == "single_node" and len(hosts) > 1:
         problems.append("scope single_node has %d hosts; allowed: 1" % len(hosts))
     if not str(values["program"]).startswith("/"):
