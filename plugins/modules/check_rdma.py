@@ -70,8 +70,8 @@ options:
       - >-
         Where the rails' cables should end. Rail -> C(switch) and C(port), as in
         C(rail0: {switch: leaf-1, port: Ethernet1/7}); C(port) may be left out.
-      - It is compared with what C(lldpcli) of lldpd sees, and on InfiniBand with C(ibnetdiscover). Without it cabling is
-        not looked at.
+      - It is compared with what C(lldpcli) of lldpd sees, and on InfiniBand with C(ibnetdiscover). Without it cabling
+        is not looked at.
     type: dict
     default: {}
   settings:
