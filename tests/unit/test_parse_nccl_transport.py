@@ -85,6 +85,25 @@ def test_each_pair_of_nodes(text: str, mnnvl: bool, want: list[tuple[str, str, s
     assert short(judge_transport(read(text), DOMAINS, mnnvl)) == want
 
 
+A4X_WAYS = {
+    "NET/IB/3/GDRDMA": "OK",
+    # As NCCL prints it where GPU and NIC are joined by C2C and by PCIe (Grace), and with Google's plugin.
+    "NET/IB/3/GDRDMA(PCI)": "OK",
+    "NET/gIB/3/GDRDMA": "OK",
+    "NET/gIB/3/GDRDMA(PCI)/Shared": "OK",
+    "NET/IB/0/Shared": "OK",
+    "NET/GPUDirectTCPX_v7/0": "FAIL",  # of A3 High
+    "NET/FasTrak/0": "FAIL",  # TCPXO, of A3 Mega
+    "NET/Socket/0": "FAIL",
+}
+
+
+@pytest.mark.parametrize(("way", "severity"), A4X_WAYS.items(), ids=A4X_WAYS)
+def test_a4x_is_gpudirect_rdma_over_roce_and_no_tcpx(way: str, severity: str) -> None:
+    found = judge_transport(read(channels(b_c=way)), DOMAINS)
+    assert short(found)[1] == (severity, "node-b", "node-c")
+
+
 def test_node_of_unknown_domain() -> None:
     findings = judge_transport(read(channels()), {"node-a": "nvl-1", "node-b": "nvl-1"})
     assert short(findings) == [("OK", "node-a", "node-b"), ("UNKNOWN", "node-b", "node-c")]

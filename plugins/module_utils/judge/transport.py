@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Dict, FrozenSet, Iterable, List, Mapping, Optional, Tuple
 
 from ..finding import Finding, Severity, Subject
@@ -16,7 +17,8 @@ __all__ = ["CHECK", "judge_bootstrap", "judge_settings", "judge_transport"]
 CHECK = "nccl_transport"
 
 _MNNVL = "P2P/MNNVL"
-_RDMA = ("NET/IB", "NET/IB/GDRDMA", "NET/OFI", "NET/OFI/GDRDMA")
+# NCCL's own network, and plugins that speak RDMA: gIB (Google), IBext (HPC-X), OFI (libfabric).
+_RDMA = re.compile(r"NET/(?:IB|gIB|IBext(?:_v\d+)?|OFI)(?:/GDRDMA)?\Z")
 _MODE = "NCCL_MNNVL_ENABLE"
 
 
@@ -42,7 +44,7 @@ def _pair(pair: Tuple[str, str], ways: FrozenSet[str], domains: Mapping[str, str
         missing = ", ".join(name for name, domain in known.items() if domain is None)
         return Finding(CHECK, Severity.UNKNOWN, subject, "the NVLink domain of %s is not known" % missing)
     inside = mnnvl and known[first] == known[second]
-    good = ways == {_MNNVL} if inside else ways <= set(_RDMA)
+    good = ways == {_MNNVL} if inside else all(_RDMA.match(way) for way in ways)
     wanted = _MNNVL if inside else "NET/IB (RDMA)"
     measured = ", ".join(sorted(ways))
     if good:

@@ -83,9 +83,9 @@ def _channel(line: str, ways: Dict[Tuple[int, int], FrozenSet[str]], hosts: Dict
 
 
 def _short(way: str) -> str:
-    """Without the number of the NIC: NET/IB/3/GDRDMA -> NET/IB/GDRDMA."""
-    parts = [part for part in way.split("/") if not re.match(r"\d+(?:\(.*\))?$", part)]
-    return "/".join(parts[:3])
+    """Without the number of the NIC and how it is used: NET/IB/3/GDRDMA(PCI)/Shared -> NET/IB/GDRDMA."""
+    parts = [part.partition("(")[0] for part in way.split("/")]
+    return "/".join([part for part in parts if not part.isdigit() and part != "Shared"][:3])
 
 
 def _environment(line: str, bootstrap: Dict[str, str], settings: Dict[str, FrozenSet[str]]) -> None:
