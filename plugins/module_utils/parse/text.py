@@ -14,7 +14,7 @@ import math
 import re
 from typing import Callable, Iterable, Iterator, Match, Optional, Pattern, Tuple
 
-__all__ = ["Prefixes", "clean", "number", "unprefixed", "whole"]
+__all__ = ["Ending", "Prefixes", "clean", "number", "unprefixed", "whole"]
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[()][0-9A-B]")
 _TABLE_END = re.compile(r"(?:\s*\|)+\s*$")
@@ -61,6 +61,19 @@ def number(token: str) -> Optional[float]:
     except ValueError:
         return None
     return value if math.isfinite(value) and "_" not in token else None
+
+
+class Ending:
+    """Passes lines on. ``cut`` afterwards: did the text stop in the middle of its last line?"""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = lines
+        self.cut = False
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            self.cut = not whole(line)
+            yield line
 
 
 class Prefixes:

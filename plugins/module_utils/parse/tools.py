@@ -29,10 +29,12 @@ TOOLS: Dict[str, Tool] = {
     "ibstat": Tool("ibstat", "parse_ibstat", "ibstat"),
     "ibv_devinfo": Tool("ibv_devinfo", "parse_ibv_devinfo", "ibv_devinfo"),
     "ip-json": Tool("ip_json", "parse_ip_json", "ip -j link, ip -j addr"),
+    "kernel-log": Tool("xid_log", "parse_xid_log", "journalctl -k or dmesg: Xid and SXid of the NVIDIA drivers"),
     "nccl": Tool("nccl", "parse_nccl", "NCCL tests and RCCL tests: log, or the JSON of -J"),
     "netplan": Tool("netplan_status", "parse_netplan_status", "netplan status, text or --format json"),
     "nvidia-imex-ctl": Tool("nvidia_imex_ctl", "parse_nvidia_imex_ctl", "nvidia-imex-ctl -N, -N -j, -q"),
     "nvidia-smi": Tool("nvidia_smi", "parse_nvidia_smi", "nvidia-smi topo -m, -q, --query-gpu=... --format=csv"),
+    "nvlink": Tool("nvlink", "parse_nvlink", "nvidia-smi nvlink -s, -e"),
     "perftest": Tool("perftest", "parse_perftest", "ib_write_bw, ib_write_lat and so on: text or --out_json"),
     "vmtouch": Tool("vmtouch", "parse_vmtouch", "vmtouch"),
 }
