@@ -57,17 +57,17 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     return Place(RUN_ID, str(tmp_path / "session"), str(tmp_path / "logs"))
 
 
-def fake_mpirun(place: Place, body: str, mode: int = 0o755) -> None:
-    path = Path(place.session).parent / "bin" / "mpirun"
+def fake_mpirun(place: Place, body: str, mode: int = 0o755, name: str = "mpirun") -> None:
+    path = Path(place.session).parent / "bin" / name
     path.write_text(f"#!/bin/sh\n{VERSION}{body}\n")
     path.chmod(mode)
 
 
-def judged(place: Place, launcher: ProcessLauncher, **changes: Any) -> tuple[str, str, float]:
+def judged(place: Place, process: ProcessLauncher, **changes: Any) -> tuple[str, str, float]:
     """Severity, message, and how long it took."""
     begin = time.monotonic()
     one = run(**changes)
-    record = describe(one, [measure(one, Tools(SubprocessRunner(), launcher, dict(os.environ)), place)])
+    record = describe(one, [measure(one, Tools(SubprocessRunner(), process, dict(os.environ)), place)])
     keep(record, place.logs)
     (kept,) = read_records(place.logs)
     assert kept == record
@@ -117,6 +117,40 @@ def test_what_mpirun_does(place: Place, body: str, severity: str, message: str) 
     found = judged(place, ProcessLauncher(watched=None))
     assert found[0] == severity
     assert message in found[1]
+
+
+SRUN = {
+    "good": (GOOD, "OK", "measured 480"),
+    "prints_nothing": ("exit 0", "UNKNOWN", "no line of NCCL tests"),
+    "exit_0_with_an_error_text": (
+        "echo 'srun: error: Unable to allocate resources'",
+        "UNKNOWN",
+        "the job step was not made",
+    ),
+    "exit_1_with_a_good_table": (GOOD + "exit 1", "UNKNOWN", "srun ended with exit status 1"),
+    "hangs": (GOOD + "sleep 300", "UNKNOWN", "no end after"),
+    "floods": (GOOD + "yes 'w1:1:1 [0] NCCL INFO flood'", "UNKNOWN", "writing more than is kept"),
+}
+
+
+@pytest.mark.parametrize(("body", "severity", "message"), SRUN.values(), ids=SRUN)
+def test_what_srun_does(place: Place, body: str, severity: str, message: str) -> None:
+    fake_mpirun(place, body, name="srun")
+    process: Any = _Impatient(ProcessLauncher(most_bytes=200_000, watched=None, grace=0.5))
+    found = judged(place, process, launcher="srun")
+    assert found[0] == severity
+    assert message in found[1]
+    assert marked(RUN_ID) == []
+
+
+@pytest.mark.parametrize("mode", [0o644, None], ids=["not_executable", "missing"])
+def test_srun_is_not_there(place: Place, monkeypatch: pytest.MonkeyPatch, mode: int | None) -> None:
+    if mode is not None:
+        fake_mpirun(place, GOOD, mode, name="srun")
+    monkeypatch.setenv("PATH", str(Path(place.session).parent / "bin"))
+    severity, message, _seconds = judged(place, ProcessLauncher(watched=None), launcher="srun")
+    assert severity == "UNKNOWN"
+    assert "srun: Permission denied" in message or "srun: No such file or directory" in message
 
 
 def test_missing_and_not_executable(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.gpufleet.cluster.plugins.module_utils.errors import ConfigError
+from ansible_collections.gpufleet.cluster.plugins.module_utils.errors import ConfigError, MeasureError
 from ansible_collections.gpufleet.cluster.plugins.module_utils.judge.bandwidth import load_limits
 from ansible_collections.gpufleet.cluster.plugins.module_utils.judge.nccl import Measure, judge_run
 from ansible_collections.gpufleet.cluster.plugins.module_utils.nccl.attempt import read_attempt
+from ansible_collections.gpufleet.cluster.plugins.module_utils.nccl.kubectl import Kubectl
 from ansible_collections.gpufleet.cluster.plugins.module_utils.nccl.launch import Ended, ProcessLauncher
 from ansible_collections.gpufleet.cluster.plugins.module_utils.nccl.measure import (
     Measurement,
@@ -26,8 +27,9 @@ from ansible_collections.gpufleet.cluster.plugins.module_utils.nccl.measure impo
 )
 from ansible_collections.gpufleet.cluster.plugins.module_utils.nccl.processes import end_marked, marked
 from ansible_collections.gpufleet.cluster.plugins.module_utils.nccl.run import Host, Pods, Run, read_run
-from ansible_collections.gpufleet.cluster.plugins.module_utils.runner import SubprocessRunner
+from ansible_collections.gpufleet.cluster.plugins.module_utils.runner import CommandResult, SubprocessRunner
 
+from tests.fakes.runner import FakeRunner
 from tests.unit import nccl_log as log
 
 FAKES = Path(__file__).resolve().parents[1] / "fakes" / "bin"
@@ -236,6 +238,34 @@ def test_what_keeps_a_run_from_starting(
     assert (found.state, found.log) == ("not_started", None)
     assert problem in str(found.problem)
     assert cluster.judged(found)[0] == "UNKNOWN"
+
+
+POD = json.dumps(
+    {
+        "metadata": {"name": "nccl-0"},
+        "spec": {"containers": [{"name": "test"}]},
+        "status": {"phase": "Running", "containerStatuses": [{"name": "test", "state": {"running": {}}}]},
+    }
+)
+KUBECTL = {
+    "good": (CommandResult(0, POD, ""), None),
+    "prints_nothing": (CommandResult(0, "", ""), "pod nccl-0 is not there"),
+    "exit_0_with_an_error_text": (CommandResult(0, "error: no configuration", ""), "printed what is no list of pods"),
+    "other_json": (CommandResult(0, '{"items": [{"kind": "Pod"}]}', ""), "printed what is no list of pods"),
+    "exit_1_with_a_good_list": (CommandResult(1, POD, "Unable to connect"), "exit status 1: Unable to connect"),
+    "hangs": (CommandResult(124, POD, "kubectl: no end after 60 s"), "kubectl gave no answer within 60 s"),
+    "floods": (CommandResult(153, POD, "kubectl: ended after 64 MiB of output"), "ended after 64 MiB of output"),
+}
+
+
+@pytest.mark.parametrize(("answer", "problem"), KUBECTL.values(), ids=KUBECTL)
+def test_what_kubectl_does(answer: CommandResult, problem: str | None) -> None:
+    kubectl = Kubectl(FakeRunner({("kubectl", "get", "pods", "--output=json", "nccl-0"): answer}), Pods())
+    try:
+        found = "; ".join(kubectl.not_running(["nccl-0"]))
+    except MeasureError as exc:
+        found = str(exc)
+    assert problem in found if problem else found == ""
 
 
 class Soon:

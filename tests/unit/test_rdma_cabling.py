@@ -101,6 +101,18 @@ def test_ibnetdiscover_is_read_from_the_adapters_side() -> None:
         ),
         pytest.param({"rail0": Planned("leaf-1")}, CommandResult(0, "", ""), [("UNKNOWN", None)], id="prints-nothing"),
         pytest.param({"rail0": Planned("leaf-1")}, CommandResult(1, lldp(RAIL0), ""), [("UNKNOWN", None)], id="exit-1"),
+        pytest.param(
+            {"rail0": Planned("leaf-1")},
+            CommandResult(0, "[lldpctl] unable to get global configuration: Unable to connect to lldpd\n", ""),
+            [("UNKNOWN", None)],
+            id="exit-0-with-an-error-text",
+        ),
+        pytest.param(
+            {"rail0": Planned("leaf-1")}, CommandResult(124, lldp(RAIL0), "no end"), [("UNKNOWN", None)], id="hangs"
+        ),
+        pytest.param(
+            {"rail0": Planned("leaf-1")}, CommandResult(153, lldp(RAIL0), "too much"), [("UNKNOWN", None)], id="floods"
+        ),
         pytest.param({}, CommandResult(127, "", ""), [], id="no-plan"),
     ],
 )

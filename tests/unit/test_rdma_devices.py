@@ -131,6 +131,42 @@ def test_a_nic_of_the_only_numa_node_is_not_pinned(tmp_path: Path) -> None:
             {"ibv_devinfo": "ibv_devinfo: ibv_devinfo: not installed"},
             id="not-installed",
         ),
+        pytest.param(
+            CommandResult(127, "", "ibv_devinfo: Permission denied"),
+            None,
+            {"ibv_devinfo": "ibv_devinfo: ibv_devinfo: Permission denied"},
+            id="not-executable",
+        ),
+        pytest.param(
+            CommandResult(0, "", ""),
+            None,
+            {"ibv_devinfo": "ibv_devinfo: no hca_id in it: give the whole output of ibv_devinfo"},
+            id="prints-nothing",
+        ),
+        pytest.param(
+            CommandResult(0, "Failed to get IB devices list: Function not implemented\n", ""),
+            None,
+            {"ibv_devinfo": "ibv_devinfo: no hca_id in it: give the whole output of ibv_devinfo"},
+            id="exit-0-with-an-error-text",
+        ),
+        pytest.param(
+            CommandResult(1, DEVINFO, "Failed to query device props"),
+            None,
+            {"ibv_devinfo": "ibv_devinfo: Failed to query device props"},
+            id="exit-1-with-a-good-text",
+        ),
+        pytest.param(
+            CommandResult(124, DEVINFO, "ibv_devinfo: no end after 30 s"),
+            None,
+            {"ibv_devinfo": "ibv_devinfo: ibv_devinfo: no end after 30 s"},
+            id="hangs",
+        ),
+        pytest.param(
+            CommandResult(153, DEVINFO, "ibv_devinfo: ended after 64 MiB of output"),
+            None,
+            {"ibv_devinfo": "ibv_devinfo: ibv_devinfo: ended after 64 MiB of output"},
+            id="floods",
+        ),
     ],
 )
 def test_info_has_the_active_mtu_where_the_tool_is(
