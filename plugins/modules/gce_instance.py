@@ -176,6 +176,7 @@ machines:
   elements: dict
 """
 
+import re
 from typing import Any, Dict, List
 
 from ansible.module_utils.basic import AnsibleModule
@@ -191,6 +192,9 @@ from ..module_utils.gce.state import resolve
 NIC_TYPES = ["GVNIC", "MRDMA", "IDPF", "IRDMA", "VIRTIO_NET"]
 MODELS = ["STANDARD", "SPOT", "FLEX_START", "RESERVATION_BOUND"]
 SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
+AFFINITY = re.compile(
+    r"projects/[^/]+/reservations/[^/]+(/reservationBlocks/[^/]+(/reservationSubBlocks/[^/]+)?)?",
+)
 INTERFACE = {
     "subnetwork": {"type": "str", "required": True},
     "nic_type": {"type": "str", "choices": NIC_TYPES, "default": "GVNIC"},
@@ -200,9 +204,13 @@ INTERFACE = {
 
 def affinity(reservation: str, project: str) -> str:
     """The value of the reservation affinity: complete, so that it is the same for every way to write it."""
-    return (
-        reservation if reservation.startswith("projects/") else "projects/%s/reservations/%s" % (project, reservation)
-    )
+    value = reservation if "/" in reservation else "projects/%s/reservations/%s" % (project, reservation)
+    if not AFFINITY.fullmatch(value):
+        raise ConfigError(
+            "reservation %r is neither a name nor projects/PROJECT/reservations/NAME, which"
+            " /reservationBlocks/BLOCK/reservationSubBlocks/SUB_BLOCK may follow" % reservation
+        )
+    return value
 
 
 def addresses_of(addresses: Dict[str, Any], names: List[str]) -> Dict[str, List[str]]:

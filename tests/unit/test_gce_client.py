@@ -176,6 +176,8 @@ def test_an_answer_that_is_no_operation_is_an_error(fake: FakeCompute, time: Fak
 def test_unknown_fields_are_refused_as_compute_does(fake: FakeCompute, time: FakeTime) -> None:
     with pytest.raises(ApiError, match="Invalid JSON payload"):
         client(fake, time).write("POST", zone_path("instances"), {"name": "w0", "gpuTopolgy": "1x72"})
+    with pytest.raises(ApiError, match="does not know what a body of routers looks like"):
+        client(fake, time).write("POST", "projects/demo-project/regions/us-east1/routers", {"name": "r"})
 
 
 @pytest.mark.parametrize(

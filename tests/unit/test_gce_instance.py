@@ -197,6 +197,10 @@ WRONG = {
         {"bulk": True, "addresses": {"w0": [f"10.10.{card}.5" for card in range(6)]}},
         "a bulk request cannot give fixed addresses",
     ),
+    "path with a zone": (
+        {"reservation": f"projects/{PROJECT}/zones/{ZONE}/reservations/{RESERVATION}"},
+        "is neither a name nor projects/PROJECT/reservations/NAME",
+    ),
     "unknown reservation": ({"reservation": "other"}, "reservations/other' was not found"),
 }
 

@@ -76,6 +76,14 @@ def test_a_faulty_host_is_reported_once_it_is_confirmed(tmp_path: Path) -> None:
         assert len(fake.writes) == 1
 
 
+def test_without_findings_it_is_said_what_to_do(tmp_path: Path) -> None:
+    with FakeCompute(a4x()) as fake:
+        options = {"report_faulty_host": "a4x-a-03", "report_directory": str(tmp_path)}
+        done = play(fake, "report_faulty", "-i", "a4x-a-03,", **options)
+        assert (done.returncode, fake.log) == (2, [])
+    assert f"There is no {tmp_path}/inline/latest/findings.json. Run verify.yml first" in done.stdout
+
+
 def test_a_machine_in_no_cluster_is_reported_without_draining() -> None:
     options = {
         "report_faulty_host": "a4x-a-03",
