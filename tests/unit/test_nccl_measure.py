@@ -335,6 +335,40 @@ def test_session_leaves_nothing(tmp_path: Path) -> None:
     assert session.close() == {"killed": [], "changed": False}
 
 
+def test_a_timer_takes_the_trust_away_when_nobody_closes_the_session(tmp_path: Path) -> None:
+    """Its commands are run here as systemd would run them."""
+    home, runner = tmp_path / "home", FakeRunner({})
+    (home / ".ssh").mkdir(parents=True)
+    keys = home / ".ssh" / "authorized_keys"
+    keys.write_text("ssh-rsa AAAA me@laptop\n")
+    Session(RUN_ID, SubprocessRunner(), str(tmp_path / "run"), str(home)).open([], launcher=True)
+    session = Session(RUN_ID, runner, str(tmp_path / "run"), str(home), systemd=str(tmp_path))
+    session.authorize(["ssh-ed25519 AAAA"], [], 60)
+    assert len(keys.read_text().splitlines()) == 2
+    ((*timer,),) = runner.calls
+    assert timer[:5] == ["systemd-run", "--quiet", "--collect", f"--unit=gpufleet-run-{RUN_ID}", "--on-active=60s"]
+    before = timer[5].removeprefix("--property=ExecStartPre=").split()
+    for command in (before, timer[6:]):
+        subprocess.run(command, check=True)
+    assert keys.read_text() == "ssh-rsa AAAA me@laptop\n"
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_a_launch_that_is_aborted_leaves_the_key_to_close_which_takes_all_of_it(tmp_path: Path) -> None:
+    """As the role's always section does after a failure: key, entry and processes go, and once more changes nothing."""
+    session = Session(RUN_ID, SubprocessRunner(), str(tmp_path / "run"), str(tmp_path / "home"))
+    opened = session.open([], launcher=True)
+    session.authorize([opened["public_key"]], [], 60)
+    left = subprocess.Popen(["sleep", "300"], env={**os.environ, MARK: RUN_ID})
+    try:
+        _until(lambda: marked(RUN_ID) == [left.pid])
+        assert session.close() == {"killed": [f"{left.pid} sleep"], "changed": True}
+        assert left.wait(5) == -signal.SIGTERM
+    finally:
+        left.kill()
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and path.read_text()] == []
+
+
 def test_a_host_that_launches_nothing_gets_no_key(tmp_path: Path) -> None:
     session = Session(RUN_ID, SubprocessRunner(), str(tmp_path / "run"), str(tmp_path))
     assert session.open([], launcher=False)["public_key"] is None

@@ -41,6 +41,7 @@ class Session:
     folder: str = "/run/gpufleet"
     home: str = ""
     now: float = 0.0
+    systemd: str = _SYSTEMD
 
     def __post_init__(self) -> None:
         check_id(self.run_id)
@@ -113,7 +114,7 @@ class Session:
 
     def _timer(self, lifetime: int) -> None:
         """Without systemd (a container) the expiry time has to do."""
-        if not os.path.isdir(_SYSTEMD):
+        if not os.path.isdir(self.systemd):
             return
         argv = ["systemd-run", "--quiet", "--collect", "--unit=" + self._unit, "--on-active=%ds" % lifetime]
         argv += ["--property=ExecStartPre=/bin/rm -rf %s" % self.directory]
@@ -134,6 +135,6 @@ class Session:
                 shutil.rmtree(self.directory)
         except OSError as exc:
             raise ClusterError("removing %s with the run's SSH key: %s" % (self.directory, exc.strerror)) from exc
-        if os.path.isdir(_SYSTEMD):
+        if os.path.isdir(self.systemd):
             self.runner.run(["systemctl", "stop", self._unit + ".timer"], timeout=60)
         return {"killed": killed, "changed": bool(killed) or old != new or had_directory}
