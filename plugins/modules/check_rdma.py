@@ -245,31 +245,24 @@ from typing import Any, Dict
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.errors import ClusterError, ConfigError
+from ..module_utils.errors import ClusterError
 from ..module_utils.finding import check_result
 from ..module_utils.judge.bandwidth import load_limits
 from ..module_utils.rdma.cabling import planned_cables
 from ..module_utils.rdma.check import check_rdma
 from ..module_utils.rdma.fleet import Inventory, Wanted
-from ..module_utils.rdma.perftest import MEMORY, TESTS, Settings
+from ..module_utils.rdma.options import MEASURING, settings_of
 from ..module_utils.rdma.plan import DIRECTIONS
 from ..module_utils.rdma.schedule import KINDS
 from ..module_utils.runner import ModuleRunner
 
 SETTINGS = {
-    "tests": {"type": "list", "elements": "str", "choices": list(TESTS), "default": ["ib_write_bw", "ib_write_lat"]},
+    **MEASURING,
     "directions": {"type": "str", "choices": list(DIRECTIONS), "default": "both"},
     "together": {"type": "bool", "default": True},
-    "duration": {"type": "int", "default": 3},
-    "size_bytes": {"type": "int", "default": 1048576},
-    "iterations": {"type": "int", "default": 1000},
-    "qps": {"type": "int", "default": 2},
-    "memory": {"type": "str", "choices": list(MEMORY), "default": "host"},
-    "gpu": {"type": "int"},
     "port": {"type": "int", "default": 18600},
     "patience": {"type": "float", "default": 60},
     "limit": {"type": "float", "default": 30},
-    "sku": {"type": "str"},
     "bandwidth_tolerance": {"type": "float", "default": 10},
     "latency_tolerance": {"type": "float", "default": 100},
     "log_directory": {"type": "path", "default": "/var/log/gpufleet"},
@@ -297,7 +290,7 @@ def main() -> None:
         report, findings = check_rdma(
             Inventory(params["host"], params["run_id"], params["fleet"], params["hosts"], params["groups"]),
             _wanted(params["pairs"], params["settings"]),
-            _settings(params["settings"]),
+            settings_of(params["settings"], "settings."),
             load_limits(params["limits"]),
             params["settings"]["sku"],
             forks=params["forks"],
@@ -313,10 +306,6 @@ def main() -> None:
 
 
 def _wanted(pairs: str, settings: Dict[str, Any]) -> Wanted:
-    if settings["limit"] <= settings["duration"]:
-        raise ConfigError(
-            "settings.limit (%(limit)g s) must be longer than settings.duration (%(duration)d s)" % settings
-        )
     return Wanted(
         pairs=pairs,
         tests=tuple(settings["tests"]),
@@ -326,17 +315,6 @@ def _wanted(pairs: str, settings: Dict[str, Any]) -> Wanted:
         patience=settings["patience"],
         limit=settings["limit"],
         tolerances={"bw": settings["bandwidth_tolerance"], "lat": settings["latency_tolerance"]},
-    )
-
-
-def _settings(settings: Dict[str, Any]) -> Settings:
-    return Settings(
-        duration=settings["duration"],
-        size_bytes=settings["size_bytes"],
-        iterations=settings["iterations"],
-        qps=settings["qps"],
-        memory=settings["memory"],
-        gpu=settings["gpu"],
     )
 
 

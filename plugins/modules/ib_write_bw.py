@@ -139,49 +139,34 @@ import asyncio
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.errors import ClusterError, ConfigError
+from ..module_utils.errors import ClusterError
 from ..module_utils.finding import check_result
 from ..module_utils.judge.bandwidth import load_limits
 from ..module_utils.rdma.devices import Endpoint, read_devices
 from ..module_utils.rdma.nics import ROLES, Ends, NicFinder, commands_of, judge_nics, measure_nics, nic_rows
-from ..module_utils.rdma.perftest import MEMORY, TESTS, Settings, library_path
+from ..module_utils.rdma.options import MEASURING, settings_of
+from ..module_utils.rdma.perftest import library_path
 
 
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
+            **MEASURING,
             "host": {"type": "str", "required": True},
             "run_id": {"type": "str", "default": ""},
             "role": {"type": "str", "choices": list(ROLES), "default": "loopback"},
             "peer": {"type": "str"},
             "devices": {"type": "list", "elements": "str", "default": []},
-            "tests": {
-                "type": "list",
-                "elements": "str",
-                "choices": list(TESTS),
-                "default": ["ib_write_bw", "ib_write_lat"],
-            },
-            "duration": {"type": "int", "default": 3},
-            "size_bytes": {"type": "int", "default": 1048576},
-            "iterations": {"type": "int", "default": 1000},
-            "qps": {"type": "int", "default": 2},
-            "memory": {"type": "str", "choices": list(MEMORY), "default": "host"},
-            "gpu": {"type": "int"},
             "port": {"type": "int", "default": 18599},
             "limit": {"type": "float", "default": 60},
             "limits": {"type": "list", "elements": "dict", "default": []},
-            "sku": {"type": "str"},
         },
         required_if=[("role", "client", ["peer"])],
         supports_check_mode=True,
     )
     params = module.params
     try:
-        if params["limit"] <= params["duration"]:
-            raise ConfigError("limit (%(limit)g s) must be longer than duration (%(duration)d s)" % params)
-        settings = Settings(
-            **{key: params[key] for key in ("duration", "size_bytes", "iterations", "qps", "memory", "gpu")}
-        )
+        settings = settings_of(params)
         limits = load_limits(params["limits"])
         nics = NicFinder(read_devices()).find(params["devices"])
         ends = Ends(**{key: params[key] for key in ("role", "port", "peer", "limit")})

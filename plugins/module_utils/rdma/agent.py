@@ -4,10 +4,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The agent of one host: follows the schedule by itself, with one partner at a time.
 
-Agents talk over a connection of their own, beside the measured rails: they meet, the server's side tells when its
-program listens, the client's side measures and keeps the result. A partner that dies is noticed by the end of that
-connection or, before the meeting, by its silence. Whatever happens, the agent ends at its deadline and leaves no
-program running.
+Agents meet (``rendezvous``); then the server's side tells when its program listens, the client's side measures and
+keeps the result. A partner that dies is noticed by the end of their connection or, before they meet, by its silence.
+Whatever happens, the agent ends at its deadline and leaves no program running.
 """
 
 from __future__ import annotations
@@ -15,28 +14,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Protocol, Sequence, Set, Tuple
+from typing import Callable, List, Mapping, NamedTuple, Optional, Protocol, Sequence, Set, Tuple
 
 from ..runner import CommandResult
-from .link import Link, LinkLostError, Message, dial
+from .link import Link, LinkLostError
 from .outcome import Outcome, Reading
 from .plan import Plan, Step
 from .ports import listening
-from .presence import Presence
 from .process import Program
+from .rendezvous import TALK_S, Key, Rendezvous, UnansweredError
 
 __all__ = ["Agent", "Tool"]
 
 _LISTEN_S = 15.0
-_TALK_S = 10.0
 _POLL_S = 0.05
 _RETRY_S = 0.25
 _LINGER_S = 3.0
-_WATCHED_AT_ONCE = 16
 _SERVER_TRIES = 3
 _MOST_DETAIL = 400
-
-Key = Tuple[int, str]
 
 
 class Tool(Protocol):
@@ -60,10 +55,6 @@ class Tries(NamedTuple):
     seconds: float = 0.0
 
 
-class UnansweredError(Exception):
-    """The partner is dead, or has given us up."""
-
-
 class Agent:
     """``listens`` tells whether a port of this host is listened on."""
 
@@ -78,29 +69,19 @@ class Agent:
         self._tool = tool
         self._clock = clock
         self._listens = listens
-        self._presence = Presence(plan.patience, clock)
-        self._arrivals: Dict[Tuple[Key, str], "asyncio.Queue[Link]"] = {}
-        self._passed: Set[Tuple[Key, str]] = set()
-        self._ahead: Set[str] = set()
+        self._rendezvous = Rendezvous(plan, clock)
         self._finished: Set[Tuple[str, Step]] = set()
         self.outcomes: List[Outcome] = []
 
     async def run(self) -> List[Outcome]:
         """Outcomes of which this host is the sender, and those that failed for want of a partner."""
         meetings = self._plan.meetings()
-        self._ahead = {partner for _number, partner, _rails in meetings}
-        servers = [
-            await asyncio.start_server(self._incoming, address, self._plan.port, limit=16 * 1024)
-            for address in self._plan.addresses[self._plan.host]
-        ]
-        watch = asyncio.ensure_future(self._watch())
         try:
+            await self._rendezvous.open({partner for _number, partner, _rails in meetings})
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._follow(meetings), self._plan.deadline)
         finally:
-            watch.cancel()
-            for server in servers:
-                server.close()
+            self._rendezvous.close()
         self._note_unfinished(meetings)
         return self.outcomes
 
@@ -111,7 +92,7 @@ class Agent:
             else:
                 for rail in rails:
                     await self._on_rail((number, rail), partner)
-            self._ahead.discard(partner)
+            self._rendezvous.met(partner)
 
     def _note_unfinished(self, meetings: Sequence[Tuple[int, str, Tuple[str, ...]]]) -> None:
         reading = Reading("no_time", detail="the run's time was over (%.0f s)" % self._plan.deadline)
@@ -124,7 +105,7 @@ class Agent:
     async def _on_rail(self, key: Key, partner: str) -> None:
         rail = key[1]
         try:
-            link = await self._meet(key, partner)
+            link = await self._rendezvous.meet(key, partner)
         except UnansweredError as exc:
             self._note_rest(rail, partner, Reading("no_answer", detail=str(exc)))
             return
@@ -136,98 +117,12 @@ class Agent:
         finally:
             link.close()
 
-    async def _meet(self, key: Key, partner: str) -> Link:
-        """The later name calls the earlier one; whoever is there first waits as long as the other shows life."""
-        link = await (self._call(key, partner) if self._plan.host > partner else self._await(key, partner))
-        self._presence.saw(partner)
-        return link
-
-    async def _call(self, key: Key, partner: str) -> Link:
-        while True:
-            link = await dial(self._plan.addresses[partner], self._plan.port, self._plan.patience)
-            if link is not None:
-                try:
-                    await link.send(self._greeting(meet=list(key)))
-                    answer = await link.receive()
-                    if answer.get("ready"):
-                        return link
-                    if answer.get("passed"):
-                        raise UnansweredError("%s waited, gave up and went on" % partner)
-                except LinkLostError:
-                    pass
-                link.close()
-            if self._presence.dead(partner):
-                raise UnansweredError(self._presence.words(partner))
-            await asyncio.sleep(_RETRY_S)
-
-    async def _await(self, key: Key, partner: str) -> Link:
-        queue = self._queue(key, partner)
-        while True:
-            try:
-                link = await asyncio.wait_for(queue.get(), _RETRY_S)
-                await link.send({"ready": True})
-                return link
-            except asyncio.TimeoutError:
-                if self._presence.dead(partner):
-                    self._passed.add((key, partner))
-                    raise UnansweredError(self._presence.words(partner)) from None
-            except LinkLostError:
-                continue
-
-    def _queue(self, key: Key, partner: str) -> "asyncio.Queue[Link]":
-        return self._arrivals.setdefault((key, partner), asyncio.Queue())
-
-    def _greeting(self, **more: object) -> Message:
-        return {"run": self._plan.run_id, "from": self._plan.host, **more}
-
-    async def _incoming(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Somebody connects: to see whether we are alive, or to meet. Strangers and other runs are sent away."""
-        link = Link(reader, writer, self._plan.patience)
-        try:
-            message = await link.receive(_TALK_S)
-            sender = str(message.get("from"))
-            if message.get("run") != self._plan.run_id or sender not in self._plan.addresses:
-                raise LinkLostError("another run")
-            self._presence.saw(sender)
-            if "meet" not in message:
-                await link.send(self._greeting())
-                raise LinkLostError("only a sign of life")
-            key = (int(message["meet"][0]), str(message["meet"][1]))
-            if (key, sender) in self._passed:
-                await link.send({"passed": True})
-                raise LinkLostError("too late")
-            self._queue(key, sender).put_nowait(link)
-        except (LinkLostError, ValueError, TypeError, LookupError):
-            link.close()
-
-    async def _watch(self) -> None:
-        """Ask everybody whom we still have to meet for a sign of life, again and again."""
-        places = asyncio.Semaphore(_WATCHED_AT_ONCE)
-        while True:
-            silent = [partner for partner in sorted(self._ahead) if not self._presence.fresh(partner)]
-            await asyncio.gather(*(self._look_at(partner, places) for partner in silent))
-            await asyncio.sleep(self._presence.interval / 2)
-
-    async def _look_at(self, partner: str, places: asyncio.Semaphore) -> None:
-        async with places:
-            link = await dial(self._plan.addresses[partner], self._plan.port, self._plan.patience)
-            if link is None:
-                return
-            try:
-                await link.send(self._greeting())
-                if (await link.receive(_TALK_S)).get("run") == self._plan.run_id:
-                    self._presence.saw(partner)
-            except LinkLostError:
-                pass
-            finally:
-                link.close()
-
     # measuring
 
     async def _measure(self, link: Link, rail: str, partner: str) -> None:
         mine = self._tool.ready(rail)
         await link.send({"unable": mine})
-        theirs = str((await link.receive(_TALK_S)).get("unable") or "")
+        theirs = str((await link.receive(TALK_S)).get("unable") or "")
         reasons = ["%s: %s" % (host, why) for host, why in ((self._plan.host, mine), (partner, theirs)) if why]
         if reasons:
             self._note_rest(rail, partner, Reading("unknown", detail="; ".join(reasons)), clients_only=True)
@@ -247,7 +142,7 @@ class Agent:
             try:
                 fault = await self._until_listening(running, self._plan.rail_port(rail))
                 await link.send({"go": not fault, "fault": fault})
-                again = bool((await link.receive(self._plan.limit + _TALK_S)).get("again"))
+                again = bool((await link.receive(self._plan.limit + TALK_S)).get("again"))
                 await asyncio.wait({running}, timeout=0 if fault else _LINGER_S)
             finally:
                 program.stop()
@@ -272,7 +167,7 @@ class Agent:
         tries = Tries()
         again = True
         while again:
-            message = await link.receive(_LISTEN_S + _TALK_S)
+            message = await link.receive(_LISTEN_S + TALK_S)
             if message.get("go"):
                 left = max(1.0, began + self._plan.limit - self._clock())
                 result = await self._program(rail, step, link.address, left).run()
@@ -290,7 +185,7 @@ class Agent:
 
     def _program(self, rail: str, step: Step, address: Optional[str], limit: Optional[float] = None) -> Program:
         argv = self._tool.command(rail, step, address)
-        return Program(argv, self._plan.limit + _TALK_S if limit is None else limit, self._tool.environment())
+        return Program(argv, self._plan.limit + TALK_S if limit is None else limit, self._tool.environment())
 
     # results
 
