@@ -210,6 +210,12 @@ report:
         - C(raw) is the output where it matters, which is without a figure and for the slowest.
       type: list
       elements: dict
+    counters:
+      description:
+        - For each rail C(network), C(device), and the error counters of its port C(before) and C(after) the measuring.
+          One that has grown is a finding.
+      type: list
+      elements: dict
     cabling:
       description: C(planned) and C(found) of each planned cable.
       type: list

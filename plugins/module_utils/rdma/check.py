@@ -13,8 +13,9 @@ from ..finding import Finding
 from ..judge.bandwidth import Limit
 from ..runner import Runner
 from .cabling import End, Planned, check_cabling
+from .counters import judge_counters, read_counters
 from .devices import Device, Endpoint, read_devices
-from .fleet import Inventory, Wanted, endpoints, fleet_plan, perftest_tool
+from .fleet import Endpoints, Inventory, Wanted, endpoints, fleet_plan, perftest_tool
 from .follow import follow
 from .log import write_log
 from .perftest import Perftest, Settings, library_path
@@ -54,8 +55,10 @@ def check_rdma(
     tool = perftest_tool(plan, settings, found, library_path(root))
     if not measure:
         return dict(report, commands=_first_commands(plan, tool)), []
+    before = _counters(found, root)
     measured = follow(plan, tool, caller)
     findings = judge(plan, found, measured.outcomes, limits, sku)
+    report["counters"], grown = _grown(plan.host, found, before, _counters(found, root))
     report.update(pairs=pair_rows(measured.outcomes), seconds=round(measured.seconds, 1))
     report["log"] = write_log(log_directory, inventory.run_id, measured.outcomes)
     ends = {
@@ -64,7 +67,24 @@ def check_rdma(
     }
     mine = {network: cable for network, cable in cabling.items() if network in ends}
     report["cabling"], cables = check_cabling(plan.host, ends, mine, runner)
-    return report, findings + cables
+    return report, findings + grown + cables
+
+
+def _counters(found: Endpoints, root: str) -> Dict[str, Dict[str, int]]:
+    usable = {rail: each for rail, each in found.items() if isinstance(each, Endpoint)}
+    return {rail: read_counters(each.device, each.port, root) for rail, each in usable.items()}
+
+
+def _grown(
+    host: str, found: Endpoints, before: Mapping[str, Mapping[str, int]], after: Mapping[str, Mapping[str, int]]
+) -> Tuple[List[Dict[str, Any]], List[Finding]]:
+    """The report's rows, and the findings, of all rails."""
+    rows, findings = [], []
+    for rail, counts in sorted(after.items()):
+        device = str(getattr(found[rail], "device", ""))
+        rows.append({"network": rail, "device": device, "before": dict(before[rail]), "after": dict(counts)})
+        findings += judge_counters(host, rail, device, before[rail], counts)
+    return rows, findings
 
 
 def _end(interface: str, found: Union[Endpoint, MeasureError], devices: Sequence[Device]) -> End:

@@ -56,6 +56,7 @@ def make_report(
         },
         "rails": rails,
         "pairs": [],
+        "counters": [],
         "cabling": [],
         "seconds": 0.0,
         "log": None,
