@@ -75,6 +75,9 @@ def _expand(values: dict[str, Any], row: Mapping[str, Any], fleet: Fleet) -> Ite
         raise ConfigError(f"run {row.get('name')!r}: unknown: {', '.join(unknown)}; keys are {', '.join(sorted(KEYS))}")
     if scope not in SCOPES:
         raise ConfigError(f"run {row.get('name')!r}: scope is {scope!r}; allowed: {', '.join(SCOPES)}")
+    if values.get("launcher") == "pods":
+        # Pods are no hosts of the inventory.
+        raise ConfigError(f"run {row.get('name')!r}: launcher pods is for the module nccl_test by itself")
     base = values.get("name") or values["collective"]
     modes = MNNVL[scope] if values.get("mnnvl") is None else tuple(values["mnnvl"]) or (None,)
     for label, hosts in _parts(scope, values["hosts"], fleet):

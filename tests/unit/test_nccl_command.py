@@ -104,6 +104,10 @@ ENVIRONMENTS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "mnnvl_off": ({"mnnvl": False}, DEBUG | {"NCCL_MNNVL_ENABLE": "0", "NCCL_NVLS_ENABLE": "0"}),
     # Exactly this interface: eth1 alone would also mean eth10.
     "interface": ({"mnnvl": None, "interface": "eth0"}, DEBUG | {"NCCL_SOCKET_IFNAME": "=eth0"}),
+    "debug_profile": (
+        {"mnnvl": None, "debug": True},
+        DEBUG | {"NCCL_DEBUG_SUBSYS": "INIT,BOOTSTRAP,ENV,NET,GRAPH,TUNING,P2P,SHM,NVLS"},
+    ),
     "the_runs_own_wins": (
         {"mnnvl": None, "environment": {"NCCL_DEBUG": "WARN", "LD_LIBRARY_PATH": "/usr/local/gib/lib64"}},
         DEBUG | {"NCCL_DEBUG": "WARN", "LD_LIBRARY_PATH": "/usr/local/gib/lib64"},
@@ -309,6 +313,10 @@ BAD_PLANS: dict[str, tuple[list[dict[str, Any]], str]] = {
     "scope": ([{"scope": "rack", "hosts": ALL}], "allowed: single_node"),
     "key": ([{"scope": "mixed", "host": ALL}], "unknown: host; keys are"),
     "no_domain": ([{"scope": "nvlink_domain", "hosts": ["w9"]}], "w9 is in no group nvl_<domain>"),
+    "pods": (
+        [{"scope": "mixed", "hosts": ALL, "launcher": "pods"}],
+        "launcher pods is for the module nccl_test by itself",
+    ),
     "no_address": ([{"scope": "mixed", "hosts": ["w9"]}], "w9 has no address on network 'management'"),
     "same_name": ([{"scope": "mixed", "hosts": ALL}] * 2, "two runs have the name"),
 }
