@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible.module_utils.testing import patch_module_args
 from ansible_collections.gpufleet.cluster.plugins.module_utils.errors import ConfigError, MeasureError
 from ansible_collections.gpufleet.cluster.plugins.module_utils.judge.bandwidth import load_limits
 from ansible_collections.gpufleet.cluster.plugins.module_utils.judge.nccl import Measure, judge_run
@@ -28,6 +29,7 @@ from ansible_collections.gpufleet.cluster.plugins.module_utils.nccl.measure impo
 from ansible_collections.gpufleet.cluster.plugins.module_utils.nccl.processes import end_marked, marked
 from ansible_collections.gpufleet.cluster.plugins.module_utils.nccl.run import Host, Pods, Run, read_run
 from ansible_collections.gpufleet.cluster.plugins.module_utils.runner import CommandResult, SubprocessRunner
+from ansible_collections.gpufleet.cluster.plugins.modules import nccl_test
 
 from tests.fakes.runner import FakeRunner
 from tests.unit import nccl_log as log
@@ -356,6 +358,25 @@ def test_check_mode_looks_and_starts_nothing(cluster: Cluster) -> None:
     assert found.state == "planned"
     assert found.command[:6] == ("kubectl", "--namespace=ns", "exec", "nccl-0", "--container", "test")
     assert not (cluster.tmp / "mpirun-argv").exists()
+
+
+@pytest.mark.parametrize("launcher", ["pods", "mpirun"])
+def test_the_module_says_what_would_run(
+    cluster: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, launcher: str
+) -> None:
+    (cluster.tmp / "kube.json").write_text(json.dumps({"pods": cluster.pods, **cluster.more}))
+    monkeypatch.setenv("PATH", f"{cluster.bin}:{os.environ['PATH']}")
+    arguments = {
+        "run_id": RUN_ID, "name": "x", "scope": "single_node", "program": cluster.program, "launcher": launcher,
+        "hosts": [{"name": "nccl-0", "address": "nccl-0", "slots": 4}],
+        "directory": str(cluster.tmp), "log_directory": str(cluster.tmp / "logs"), "_ansible_check_mode": True,
+        **({"pods": {"container": "test", "kubeconfig": "/etc/kubernetes/admin.conf"}} if launcher == "pods" else {}),
+    }  # fmt: skip
+    with patch_module_args(arguments), pytest.raises(SystemExit):
+        nccl_test.main()
+    (attempt,) = json.loads(capsys.readouterr().out)["report"]["attempts"]
+    begin = ["kubectl", "--kubeconfig=/etc/kubernetes/admin.conf", "exec", "nccl-0", "--container", "test", "--", "env"]
+    assert (attempt["state"], attempt["command"][:8] == begin) == ("planned", launcher == "pods")
 
 
 BAD_RUNS: dict[str, tuple[dict[str, Any], str]] = {

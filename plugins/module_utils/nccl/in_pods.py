@@ -74,7 +74,8 @@ class PodsBackend:
         for name, text in {**files, "agent": AGENT}.items():
             self._kubectl.output(self._first, store_words(self._folder, name), stdin=text)
         if self._run.nodes > 1:
-            limit = self._run.timeout + 2 * KILL_AFTER
+            # It outlives mpirun, whose own limit then tells what happened.
+            limit = self._run.timeout + 8 * KILL_AFTER
             watch = ["env", "%s=%s" % (MARK, self._run_id), *guarded(watch_words(self._folder), limit)]
             self._relay.start(self._first, watch)
             self.beside = self._relay.turn
