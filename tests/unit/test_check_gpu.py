@@ -298,6 +298,14 @@ def test_a_tool_that_fails_is_never_ok(tmp_path: Path, behaviour: str) -> None:
     assert verdict(findings) is Severity.UNKNOWN
 
 
+@pytest.mark.parametrize(
+    "behaviour", ["missing", "not_executable", "silent", "error_text", "refuses", "hangs", "floods"]
+)
+def test_a_kernel_log_that_cannot_be_read_says_nothing_of_xid(tmp_path: Path, behaviour: str) -> None:
+    findings = check(tmp_path, changed(behaviour={"journalctl": behaviour, "dmesg": "missing"}))
+    assert [finding.severity for finding in findings if finding.subject.item == "xid"] == [Severity.UNKNOWN]
+
+
 def test_a_lost_gpu_hides_the_others_and_nothing_of_them_is_ok(tmp_path: Path) -> None:
     findings = check(tmp_path, changed(behaviour={"nvidia-smi": "lost"}))
     assert bad(findings)[0] == ("FAIL", "count", None, "0009:01:00.0 is lost or does not answer")
