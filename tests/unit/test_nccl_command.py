@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.gpufleet.cluster.plugins.module_utils.errors import ConfigError, MeasureError
+from ansible_collections.gpufleet.cluster.plugins.module_utils.nccl.backend import namesakes
 from ansible_collections.gpufleet.cluster.plugins.module_utils.nccl.command import (
     hostfile,
     mpi_major,
@@ -172,6 +173,13 @@ PROGRAMS: dict[str, tuple[dict[str, Any], list[str]]] = {
 @pytest.mark.parametrize(("second", "want"), PROGRAMS.values(), ids=PROGRAMS)
 def test_program_is_the_same_everywhere_and_speaks_mpi(second: dict[str, Any], want: list[str]) -> None:
     assert program_problems([host("w1", 21), Host("w2", "10.0.1.22", 4, None, second)], PROGRAM) == want
+
+
+def test_hosts_that_call_themselves_the_same_are_named() -> None:
+    hosts = [host("w1", 21, hostname="debian"), host("w2", 22, hostname="debian"), host("w3", 23, hostname="w3")]
+    (problem,) = namesakes([*hosts, host("w4", 24)])
+    assert problem.startswith("w1, w2 all call themselves debian: give each host a name of its own")
+    assert namesakes(hosts[1:]) == []
 
 
 BAD_RUNS: dict[str, tuple[dict[str, Any], str]] = {

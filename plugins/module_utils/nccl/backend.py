@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Callable, Dict, List, Mapping, Optional, Protocol, Tuple
+from typing import Callable, Dict, List, Mapping, Optional, Protocol, Sequence, Tuple
 
 from ..errors import MeasureError
 from ..host.files import Root
@@ -17,10 +17,10 @@ from .command import hostfile, mpi_major, mpirun_argv, srun_argv
 from .environment import MARK, forwarded
 from .launch import Beside
 from .program import program_problems
-from .run import Run
+from .run import Host, Run
 from .trust import known_hosts, ssh_config
 
-__all__ = ["Backend", "HostsBackend"]
+__all__ = ["Backend", "HostsBackend", "namesakes"]
 
 
 class Backend(Protocol):
@@ -44,6 +44,17 @@ class Backend(Protocol):
         """End what is left. Returns what had to be ended, and what is not known to have ended."""
 
 
+def namesakes(hosts: Sequence[Host]) -> List[str]:
+    """Hosts that call themselves the same. To MPI and NCCL they are one machine, so their ranks wait for each other for
+    ever in a shared memory that they do not share."""
+    named: Dict[str, List[str]] = {}
+    for host in hosts:
+        if "hostname" in host.session:
+            named.setdefault(host.session["hostname"], []).append(host.name)
+    text = "%s all call themselves %s: give each host a name of its own (role node_baseline does)"
+    return [text % (", ".join(names), name) for name, names in sorted(named.items()) if len(names) > 1]
+
+
 @dataclass
 class HostsBackend:
     run: Run
@@ -58,7 +69,7 @@ class HostsBackend:
         return self.here
 
     def problems(self) -> List[str]:
-        return program_problems(self.run.hosts, self.run.program)
+        return [*namesakes(self.run.hosts), *program_problems(self.run.hosts, self.run.program)]
 
     def argv(self, values: Mapping[str, str]) -> List[str]:
         if self.run.launcher == "srun":

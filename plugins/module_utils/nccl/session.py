@@ -66,6 +66,7 @@ class Session:
             "public_key": self._public_key() if launcher else None,
             "directory": self.directory,
             "user": pwd.getpwuid(os.geteuid()).pw_name,
+            "hostname": os.uname().nodename,
         }
 
     def _host_keys(self) -> List[str]:
