@@ -215,6 +215,18 @@ def test_what_passes(severity: str, passed: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("groups", "named"),
+    [
+        pytest.param([["cpu_nodes"], ["gpu_nodes"]], ["baseline", "mtu"], id="one-host-of-the-group"),
+        pytest.param([["cpu_nodes"], ["cpu_nodes"]], ["baseline"], id="no-host-of-the-group"),
+    ],
+)
+def test_a_check_for_nobody_is_not_named(groups: list[list[str]], named: list[str]) -> None:
+    hosts = [fake.host(f"w{number}", *each) for number, each in enumerate(groups)]
+    assert [check.name for check in fake.report(hosts, (fake.BASELINE, FOR_GPUS)).checks] == named
+
+
+@pytest.mark.parametrize(
     ("run", "skip", "seen", "expected"),
     [
         pytest.param(["all"], [], [], ["baseline", "bond", "mtu"], id="no-tags"),

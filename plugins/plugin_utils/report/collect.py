@@ -60,7 +60,8 @@ def collect(checks: Sequence[Check], hosts: Iterable[HostInput], run: Run) -> Fl
     findings += [finding for report in reports for finding in _findings(report)]
     findings += _nothing_measured(findings, reports)
     findings.sort(key=lambda each: (-each.severity, natural(each.subject.host)))
-    return FleetReport(run, tuple(checks), tuple(reports), tuple(findings))
+    asked = [check for check in checks if any(host.cells[check.name].asked for host in reports if host.selected)]
+    return FleetReport(run, tuple(asked or checks), tuple(reports), tuple(findings))
 
 
 def _cell(check: Check, host: HostInput, run_id: str) -> Cell:
