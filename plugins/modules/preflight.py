@@ -16,14 +16,16 @@ description:
   - Run it once, at the start of a playbook. It looks at the whole inventory, whatever C(--limit) says, because an
     address can clash with that of a host outside the limit.
   - "Form of C(node_networks): unknown keys, unknown bond modes, C(primary) with LACP, addresses, MACs, numbers."
-  - "Within a host: doubled names, interfaces, members, VLAN ids, tables and rails; an undefined parent; an MTU above
-    the parent's or above what IPoIB carries; a gateway or next hop outside the subnet; a route to the network's own
-    subnet; two default routes in one table; two networks in one subnet without a table for each; a missing
-    management network."
-  - "Between hosts: one name, address or MAC twice (names are compared in lower case and up to the first dot); one
-    network with several MTUs or subnets; addresses outside C(fleet_cidrs); overlaps among networks, pods and services."
+  - "Within a host: doubled names, interfaces, members, VLAN ids, tables, rails and routes; an undefined parent; an MTU
+    above the parent's or above what IPoIB carries; an address of no host; a gateway or next hop outside the subnet, or
+    of another IP version; a route to the network's own subnet; two default routes in one table; two networks in one
+    subnet without a table for each; a missing management network."
+  - "Between hosts: a control plane that is a worker, too; one name, address or MAC twice (names are compared in lower
+    case and up to the first dot); one network with several MTUs or subnets; addresses outside C(fleet_cidrs); overlaps
+    among networks, pods and services."
   - "The fleet: missing or empty groups, the recipe and its overrides, C(imex_mode)."
-  - Warns, without failing, of an even number of control planes and of an IPoIB MTU that needs a 4K partition.
+  - Warns, without failing, of an even number of control planes, of an IPoIB MTU that needs a 4K partition, and of
+    machines that are in a group of GPU, CPU or storage nodes but neither a worker nor a control plane.
 notes:
   - >-
     Variables of the inventory that it reads: C(node_networks), C(fleet_hostname), C(fleet_cidrs), C(fleet_stack),

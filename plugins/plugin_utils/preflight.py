@@ -18,6 +18,7 @@ from .preflight_host import check_host
 __all__ = ["IMEX_MODES", "advise", "check_inventory", "in_order", "message"]
 
 IMEX_MODES = ("dra", "host", "dra_host_managed", "none")
+KINDS_OF_WORKERS = ("gpu_nodes", "training", "inference", "cpu_nodes", "storage_nodes")
 # The NVIDIA DRA driver starts IMEX daemons itself: a host daemon holds the only session (dra-driver-nvidia-gpu#524).
 DRA_ADDON = "dra-driver-nvidia-gpu"
 
@@ -43,6 +44,7 @@ def advise(fleet: Fleet) -> list[Problem]:
     if count and count % 2 == 0:
         why = f"an odd number of hosts: etcd with {count} members survives no more failures than with {count - 1}"
         advice.append(Problem(FLEET, variable, f"{group}: {count} hosts", why))
+    advice += _left_out(fleet)
     for host, values in fleet.hosts.items():
         for network in parse_networks(host, values.get("node_networks") or [])[0]:
             # Most subnet managers leave the default partition at 2K.
@@ -51,6 +53,16 @@ def advise(fleet: Fleet) -> list[Problem]:
                 why = f"at most {largest} unless the subnet manager gives the partition an MTU of 4096"
                 advice.append(Problem(host, f"node_networks[{network.name}].mtu", network.mtu, why))
     return in_order(advice)
+
+
+def _left_out(fleet: Fleet) -> Iterator[Problem]:
+    """Playbooks work on control planes and workers only; a machine of a kind of worker outside both would be missed."""
+    nodes = {*fleet.members("control_plane"), *fleet.members("workers")}
+    kinds = [name for name in fleet.groups if name in KINDS_OF_WORKERS or name.startswith("nvl_")]
+    workers = fleet.group_of("workers")[1]
+    for host in sorted({host for kind in kinds for host in fleet.groups[kind]} - nodes):
+        mine = sorted(kind for kind in kinds if host in fleet.groups[kind])
+        yield Problem(host, "group_names", mine, f"{workers}, too: no playbook touches or measures it otherwise")
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:

@@ -36,6 +36,11 @@ def check_groups(fleet: Fleet) -> Iterator[Problem]:
             yield Problem(FLEET, variable, group, f"a group of the inventory; there are: {known}")
         elif not fleet.groups[group]:
             yield Problem(FLEET, variable, group, "a group with at least one host")
+    workers = set(fleet.members("workers"))
+    for host in fleet.members("control_plane"):
+        if host in workers:
+            names = [fleet.group_of(role)[1] for role in ("control_plane", "workers")]
+            yield Problem(host, "group_names", names, "one of the two: a node is a control plane or a worker")
 
 
 def check_names(fleet: Fleet) -> Iterator[Problem]:
@@ -47,10 +52,21 @@ def check_names(fleet: Fleet) -> Iterator[Problem]:
         name = str(value)
         if len(name) > HOST_NAME_MAX or not all(LABEL.match(label) for label in name.split(".")):
             yield Problem(host, variable, value, RFC_1123)
+        elif _is_address(name) or name.split(".", maxsplit=1)[0] == "localhost":
+            yield Problem(host, variable, value, "a name of the machine: no IP address, and not localhost")
+            continue
         short = name.lower().split(".")[0]
         if short and short in owners:
             yield Problem(host, variable, value, f"a name that no other host has; {owners[short]} is {short}, too")
         owners.setdefault(short, host)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def check_between(networks: Networks) -> Iterator[Problem]:
@@ -126,6 +142,10 @@ def _fleet_cidrs(fleet: Fleet) -> tuple[dict[str, list[Cidr]], list[Problem]]:
     cidrs: dict[str, list[Cidr]] = {}
     problems: list[Problem] = []
     for name, value in raw.items():
+        # YAML reads unquoted on, off, yes and no as truth values, digits as numbers.
+        if not isinstance(name, str):
+            problems.append(Problem(FLEET, "fleet_cidrs", name, "names of networks as keys, which are text"))
+            continue
         read, bad = _read_cidrs(f"fleet_cidrs[{name}]", value)
         problems += bad
         if not bad:
@@ -134,7 +154,7 @@ def _fleet_cidrs(fleet: Fleet) -> tuple[dict[str, list[Cidr]], list[Problem]]:
 
 
 def _read_cidrs(variable: str, value: Any) -> tuple[list[Cidr], list[Problem]]:
-    entries = value if isinstance(value, list) else str(value).split(",")
+    entries = (value or [None]) if isinstance(value, list) else str(value).split(",")
     cidrs: list[Cidr] = []
     problems = []
     for entry in entries:

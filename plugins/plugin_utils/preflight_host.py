@@ -24,7 +24,7 @@ def check_host(host: str, networks: Sequence[Network]) -> list[Problem]:
     """All problems among the networks of one host."""
     checks = (
         *(_doubles, _members, _device_names, _parents, _bonds),
-        *(_mtus, _addresses, _subnets, _gateways, _routes, _defaults, _rules),
+        *(_mtus, _addresses, _subnets, _gateways, _routes, _double_routes, _families, _defaults, _rules),
     )
     return [
         Problem(host, f"node_networks[{network}].{key}", value, allowed)
@@ -68,12 +68,17 @@ def _members(networks: Sequence[Network]) -> Iterator[Complaint]:
 
 
 def _device_names(networks: Sequence[Network]) -> Iterator[Complaint]:
-    """A port found by MAC or PCI address is renamed to the network's interface: not to the name of another port."""
+    """A port found by MAC or PCI address is renamed to the network's interface: not to the name of another port.
+
+    A bond or VLAN is a device of its own beside its ports.
+    """
     owners = {member.name: network.name for network in networks for member in network.members if member.name}
     for network in networks:
         owner = owners.get(network.interface, network.name)
         if owner != network.name and not any(member.name == network.interface for member in network.members):
             yield network.name, "interface", network.interface, f"not the name of a member of network {owner}"
+        if network.kind == "bond" and any(member.name == network.interface for member in network.members):
+            yield network.name, "interface", network.interface, "a name for the bond that is none of its members'"
 
 
 def _parents(networks: Sequence[Network]) -> Iterator[Complaint]:
@@ -106,11 +111,27 @@ def _mtus(networks: Sequence[Network]) -> Iterator[Complaint]:
 
 def _addresses(networks: Sequence[Network]) -> Iterator[Complaint]:
     for network in networks:
-        for address in network.addresses:
-            subnet = address.network
-            # A /31 or /127 has two hosts and nothing else (RFC 3021, RFC 6164), a /32 or /128 is one host.
-            if subnet.num_addresses > 2 and address.ip in (subnet.network_address, subnet.broadcast_address):
-                yield network.name, "address", str(address), f"a host's address, not the first or last of {subnet}"
+        for index, address in enumerate(network.addresses):
+            if reason := _no_host(address.ip, address.network):
+                yield network.name, "address", str(address), f"a host's address, {reason}"
+            if address in network.addresses[:index]:
+                yield network.name, "address", str(address), "each address of a network once"
+
+
+def _no_host(
+    ip: ipaddress.IPv4Address | ipaddress.IPv6Address, subnet: ipaddress.IPv4Network | ipaddress.IPv6Network
+) -> str:
+    """Why no host can have this address; empty when one can."""
+    if ip.is_multicast or ip.is_loopback or ip.is_unspecified or subnet.prefixlen == 0 or int(ip) == 2**32 - 1:
+        return "not loopback, multicast, broadcast or unspecified, and not in a prefix of length 0"
+    # A /31 or /127 has two hosts and nothing else (RFC 3021, RFC 6164), a /32 or /128 is one host.
+    if subnet.num_addresses <= 2:
+        return ""
+    # The first address of IPv6 means any router (RFC 4291), and it has no broadcast.
+    if ip.version == 6:
+        return f"not the first of {subnet}" if ip == subnet.network_address else ""
+    edges = (subnet.network_address, subnet.broadcast_address)
+    return f"not the first or last of {subnet}" if ip in edges else ""
 
 
 def _gateways(networks: Sequence[Network]) -> Iterator[Complaint]:
@@ -126,7 +147,12 @@ def _next_hop(network: Network, key: str, via: str) -> Iterator[Complaint]:
     hop = ipaddress.ip_address(via)
     if any(address.ip == hop for address in network.addresses):
         yield network.name, key, via, "not the host's own address"
-    elif not any(hop in address.network for address in network.addresses):
+    elif hop.is_link_local and hop.version == 6 and any(address.version == 6 for address in network.addresses):
+        return  # every IPv6 link has these, and routers often have no other
+    elif around := [address.network for address in network.addresses if hop in address.network]:
+        if reason := _no_host(hop, around[0]):
+            yield network.name, key, via, f"a router's address, {reason}"
+    else:
         subnets = ", ".join(str(address.network) for address in network.addresses)
         inside = (
             f"an address inside {subnets}"
@@ -146,6 +172,26 @@ def _routes(networks: Sequence[Network]) -> Iterator[Complaint]:
                 if _within(route.to, address.network):
                     allowed = f"a network beyond the subnet {address.network}, which is reached without a gateway"
                     yield network.name, f"routes[{route.to}].to", route.to, allowed
+
+
+def _double_routes(networks: Sequence[Network]) -> Iterator[Complaint]:
+    """Default routes are judged over all networks of the host, see below."""
+    for network in networks:
+        places = [(route.to, route.table or network.table, route.metric) for route in network.routes]
+        for index, (to, *_place) in enumerate(places):
+            if to != "default" and places[index] in places[:index]:
+                allowed = "each destination once in a table; a spare route has another metric"
+                yield network.name, f"routes[{to}].to", to, allowed
+
+
+def _families(networks: Sequence[Network]) -> Iterator[Complaint]:
+    """A route and its router, and both ends of a rule, speak the same IP version."""
+    for network in networks:
+        pairs = [(f"routes[{route.to}].via", route.via, route.to) for route in network.routes if route.to != "default"]
+        pairs += [(f"rules[{n}].to", rule.destination, rule.source or "") for n, rule in enumerate(network.rules)]
+        for key, value, other in pairs:
+            if value and other and (":" in value) != (":" in other):
+                yield network.name, key, value, f"the IP version of {other}"
 
 
 def _within(inner: str, outer: ipaddress.IPv4Network | ipaddress.IPv6Network) -> bool:
@@ -189,7 +235,8 @@ def _bonds(networks: Sequence[Network]) -> Iterator[Complaint]:
         ports = [
             port for member in network.members for port in (member.name, member.mac, member.pci) if port is not None
         ]
-        if network.bond.primary is not None and network.bond.primary not in ports:
+        primary = network.bond.primary
+        if primary is not None and primary not in ports and primary.lower() not in ports:
             yield network.name, "bond.primary", network.bond.primary, "one of the members: " + ", ".join(ports)
 
 

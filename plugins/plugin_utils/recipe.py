@@ -73,12 +73,15 @@ def load_recipe(name: Any, folders: Sequence[Path]) -> dict[str, Any]:
     """The recipe from the first of ``folders`` that has it, validated."""
     for folder in folders:
         path = folder / f"{name}.yml"
-        if not path.is_file():
+        # Not is_file(): that raises for a name which is too long to be one.
+        if path not in folder.glob("*.yml"):
             continue
         try:
             recipe = yaml.safe_load(path.read_text(encoding="utf-8"))
         except yaml.YAMLError as exc:
             raise ConfigError(f"reading the recipe {path}: not YAML: {exc}") from exc
+        except (OSError, UnicodeDecodeError) as exc:
+            raise ConfigError(f"reading the recipe {path}: {exc}") from exc
         errors = recipe_errors(recipe)
         if not errors and recipe["name"] != name:
             errors = [f"name is {recipe['name']!r}, but the file is {path.name}"]
@@ -131,9 +134,9 @@ def check_stack(fleet: Fleet, folders: Sequence[Path]) -> list[Problem]:
         recipe = load_recipe(name, folders)
     except ConfigError as exc:
         return [Problem(FLEET, "fleet_stack", name, str(exc))]
-    overrides = fleet.variables.get(OVERRIDDEN) or {}
+    overrides = fleet.variables.get(OVERRIDDEN)
     try:
-        merge_overrides(recipe, overrides)
+        merge_overrides(recipe, {} if overrides is None else overrides)
     except ConfigError as exc:
         return [Problem(FLEET, OVERRIDDEN, overrides, str(exc))]
     return []

@@ -189,10 +189,9 @@ PROBLEMS: list[tuple[str, list[dict[str, Any]], str]] = [
     (
         "partition keys",
         [
-            {**IPOIB[0], "pkey": "0x8000"},
+            {**IPOIB[0], "pkey": "0x8002"},
             {**IPOIB[0], "name": "y", "interface": "ib9", "address": "10.0.5.1/24", "pkey": "0x1", "members": IB_PORT},
         ],
-        "compute.pkey = 0x8000: a partition key as 0x8001\n"
         "y.interface = ib9: the partition's interface is ibp3s0.8001 by its nature, or leave ibp3s0",
     ),
     (
@@ -265,3 +264,13 @@ def test_port_without_permanent_address_keeps_its_name() -> None:
 def test_keyfiles_are_readable() -> None:
     for text in render_keyfiles(networks([*EXAMPLE, *IPOIB]), HOST).values():
         configparser.ConfigParser(strict=True, interpolation=None).read_string(text)
+
+
+@pytest.mark.parametrize("primary", ["enp1s0", "0000:01:00.0", "52:54:00:00:01:02", "52:54:00:00:01:02".upper()])
+def test_the_primary_port_is_named_by_its_device(primary: str) -> None:
+    """The plan may name it as it names the member, by MAC or PCI address; files know only names."""
+    members = [{"pci": "0000:01:00.0", "name": "enp1s0"}, {"mac": "52:54:00:00:01:02"}]
+    plan = networks([{**STORAGE, "members": members, "bond": {"mode": "active-backup", "primary": primary}}])
+    name = "enp1s0" if primary in ("enp1s0", "0000:01:00.0") else "enp2s0"
+    assert f"      primary: {name}\n" in "".join(render_netplan(plan, HOST).values())
+    assert f"\nprimary={name}\n" in "".join(render_keyfiles(plan, HOST).values())

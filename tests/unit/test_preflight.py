@@ -176,7 +176,123 @@ ROWS: list[tuple[str, Callable[[Draft], Any], list[Problem]]] = [
             )
         ],
     ),
+    (
+        "partition key without quotes",
+        lambda d: set_all(d, "rail0", kind="ipoib", mtu=2044, pkey=0x8001),
+        [
+            Problem(host, "node_networks[rail0].pkey", 0x8001, 'a partition key in quotes, as "0x8001"')
+            for host in ("cp-1", "worker-1", "worker-2")
+        ],
+    ),
+    (
+        "keys of another kind",
+        lambda d: d.w1("rail0", vlan_id=7, pkey="0x8001", ipoib_mode="connected"),
+        [
+            w1("node_networks[rail0].ipoib_mode", "connected", "only for kind ipoib"),
+            w1("node_networks[rail0].pkey", "0x8001", "only for kind ipoib"),
+            w1("node_networks[rail0].vlan_id", 7, "only for kind vlan"),
+        ],
+    ),
+    (
+        "no link monitoring",
+        lambda d: d.w1("storage", bond={"miimon": 0}),
+        [w1("node_networks[storage].bond.miimon", 0, "a number from 1 to 65535")],
+    ),
+    (
+        "default route without a router",
+        lambda d: d.w1("rail0", routes=[{"to": "0.0.0.0/0"}]),
+        [w1("node_networks[rail0].routes[0].via", None, "the address of a router: a default route needs one")],
+    ),
     # --- within one host
+    (
+        "bond named as its member",
+        lambda d: d.w1("storage", interface="enp1s0"),
+        [w1("node_networks[storage].interface", "enp1s0", "a name for the bond that is none of its members'")],
+    ),
+    (
+        "second default route, as a number",
+        lambda d: d.w1("inference", routes=[{"to": "0.0.0.0/0", "via": "10.0.3.1"}]),
+        [
+            w1(
+                "node_networks[inference].routes[default].via",
+                "10.0.3.1",
+                "one default route in the main table; network management has it: give this one a table of its own",
+            )
+        ],
+    ),
+    (
+        "route twice",
+        lambda d: d.w1("rail0", routes=[{"to": "10.9.0.0/16", "via": f"10.0.10.{n}"} for n in (1, 2)]),
+        [
+            w1(
+                "node_networks[rail0].routes[10.9.0.0/16].to",
+                "10.9.0.0/16",
+                "each destination once in a table; a spare route has another metric",
+            )
+        ],
+    ),
+    (
+        "route and rule of two IP versions",
+        lambda d: d.w1(
+            "rail0",
+            routes=[{"to": "fd09::/64", "via": "10.0.10.1"}],
+            rules=[{"from": "10.0.10.0/24", "to": "fd09::/64"}],
+        ),
+        [
+            w1("node_networks[rail0].routes[fd09::/64].via", "10.0.10.1", "the IP version of fd09::/64"),
+            w1("node_networks[rail0].rules[0].to", "fd09::/64", "the IP version of 10.0.10.0/24"),
+        ],
+    ),
+    (
+        "gateway is the network",
+        lambda d: d.w1("storage", gateway="10.0.2.0"),
+        [w1("node_networks[storage].gateway", "10.0.2.0", "a router's address, not the first or last of 10.0.2.0/24")],
+    ),
+    (
+        "link-local gateway",
+        lambda d: (
+            set_all(d, "rail0", address=None, gateway="fe80::1"),
+            [plans["rail0"].update(address=f"fd00:10::{n}/64") for n, plans in enumerate(d.plans.values(), 1)],
+            d.variables["fleet_cidrs"].update(rail0="fd00:10::/64"),
+        ),
+        [],
+    ),
+    (
+        "last address of IPv6",
+        lambda d: (
+            set_all(d, "rail0", address=None),
+            [
+                plans["rail0"].update(address=f"fd00:10::{n}/120")
+                for n, plans in zip(("1", "0", "ff"), d.plans.values(), strict=True)
+            ],
+            d.variables["fleet_cidrs"].update(rail0="fd00:10::/120"),
+        ),
+        [w1("node_networks[rail0].address", "fd00:10::/120", "a host's address, not the first of fd00:10::/120")],
+    ),
+    (
+        "one address twice in one network",
+        lambda d: d.w1("rail0", addresses=["10.0.10.21/24"]),
+        [w1("node_networks[rail0].address", "10.0.10.21/24", "each address of a network once")],
+    ),
+    *(
+        (
+            f"{address} is no host's",
+            lambda d, address=address: (
+                d.w1("rail0", address=address),
+                d.variables.pop("fleet_cidrs"),
+                [plans.pop("rail0") for host, plans in d.plans.items() if host != "worker-1"],
+            ),
+            [
+                w1(
+                    "node_networks[rail0].address",
+                    address,
+                    "a host's address, not loopback, multicast, broadcast or unspecified, "
+                    "and not in a prefix of length 0",
+                )
+            ],
+        )
+        for address in ("224.0.0.5/24", "127.0.0.1/8", "255.255.255.255/32", "::1/128")
+    ),
     (
         "double network",
         lambda d: host_values(
@@ -467,6 +583,23 @@ ROWS: list[tuple[str, Callable[[Draft], Any], list[Problem]]] = [
             ),
         ],
     ),
+    (
+        "an IP address as name",
+        lambda d: renamed(d, "worker-1", "10.0.1.21"),
+        [
+            Problem(
+                "10.0.1.21",
+                "inventory_hostname",
+                "10.0.1.21",
+                "a name of the machine: no IP address, and not localhost",
+            )
+        ],
+    ),
+    (
+        "localhost as name",
+        lambda d: host_values(d, "worker-1", fleet_hostname="localhost"),
+        [w1("fleet_hostname", "localhost", "a name of the machine: no IP address, and not localhost")],
+    ),
     # --- between hosts
     (
         "one address twice",
@@ -611,7 +744,29 @@ ROWS: list[tuple[str, Callable[[Draft], Any], list[Problem]]] = [
             )
         ],
     ),
+    (
+        "CIDRs by truth value and number, as YAML reads on and 7",
+        lambda d: d.variables["fleet_cidrs"].update({True: "10.8.0.0/24", 7: "10.7.0.0/24", None: "10.6.0.0/24"}),
+        [Problem(FLEET, "fleet_cidrs", key, "names of networks as keys, which are text") for key in (7, None, True)],
+    ),
+    (
+        "no CIDR in the list",
+        lambda d: d.variables["fleet_cidrs"].update(rail0=[]),
+        [Problem(FLEET, "fleet_cidrs[rail0]", None, "a network as 10.0.2.0/24 (host bits zero)")],
+    ),
     # --- groups and the rest
+    (
+        "control plane and worker",
+        lambda d: put(d, "groups", workers=("cp-1", "worker-1", "worker-2")),
+        [
+            Problem(
+                "cp-1",
+                "group_names",
+                ["control_plane", "workers"],
+                "one of the two: a node is a control plane or a worker",
+            )
+        ],
+    ),
     (
         "empty workers",
         lambda d: put(d, "groups", workers=()),
@@ -720,6 +875,18 @@ def test_what_could_not_be_read_is_told_and_not_called_missing() -> None:
                 )
             ],
             id="even number of control planes",
+        ),
+        pytest.param(
+            lambda d: put(d, "groups", workers=("worker-1",), gpu_nodes=("worker-1", "worker-2"), nvl_a=("worker-2",)),
+            [
+                Problem(
+                    "worker-2",
+                    "group_names",
+                    ["gpu_nodes", "nvl_a"],
+                    "workers, too: no playbook touches or measures it otherwise",
+                )
+            ],
+            id="GPU node that is no worker",
         ),
         pytest.param(
             lambda d: d.w1("rail0", kind="ipoib", mtu=4092),

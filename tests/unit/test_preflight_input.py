@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,6 +73,11 @@ def test_no_input_is_answered_with_a_traceback(hosts: Any, variables: Any, group
         ("members", [{"mac": "52:54:00:00:00:01\n"}]),
         ("members", [{"pci": "0000:01:00.0\n"}]),
         ("mtu", "1500\n"),
+        # Python takes anything after % as the zone of an IPv6 address.
+        ("address", "fd00::1%a\nmethod=auto/64"),
+        ("gateway", "fd00::1%a\nmethod=auto"),
+        ("nameservers", ["fd00::1%a\nmethod=auto"]),
+        ("routes", [{"to": "fd00::%a\nmethod=auto/64", "via": "fd00::1"}]),
     ],
 )
 def test_a_newline_at_the_end_is_no_part_of_a_good_value(key: str, value: Any) -> None:
@@ -79,3 +85,46 @@ def test_a_newline_at_the_end_is_no_part_of_a_good_value(key: str, value: Any) -
     network = {"name": "management", "interface": "eth0", "address": "10.0.1.11/24", key: value}
     problems = parse_networks("w1", [network])[1]
     assert [problem for problem in problems if key in problem.variable], problems
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *(("interface", name) for name in ("lo", "all", "default", "0", "ü" * 8, "eth%d", 'a"b', "a=b", "$(id)", True)),
+        ("members", [{"name": "$(id)"}]),
+        ("members", [{"name": True}]),
+        ("members", [{"mac": "00:00:00:00:00:00"}]),
+        ("members", [{"mac": "ff:ff:ff:ff:ff:ff"}]),
+        ("mtu", "1" * 5000),
+        ("mtu", "١٥٠٠"),
+    ],
+    ids=repr,
+)
+def test_what_the_kernel_or_a_file_would_not_take_is_refused(key: str, value: Any) -> None:
+    network = {"name": "management", "interface": "eth0", "address": "10.0.1.11/24", key: value}
+    problems = parse_networks("w1", [network])[1]
+    assert [problem for problem in problems if key in problem.variable], problems
+
+
+@pytest.mark.parametrize(("key", "value"), [("mac", 41135080953), ("pci", 1020.0)])
+def test_an_address_that_yaml_read_as_a_number_wants_quotes(key: str, value: Any) -> None:
+    [problem] = parse_networks("w1", [{"name": "management", "interface": "eth0", "members": [{key: value}]}])[1]
+    assert problem.allowed.endswith(", in quotes")
+
+
+@pytest.mark.parametrize("value", ["", [], 0, False])
+def test_overrides_that_are_no_mapping_are_not_taken_for_none(value: Any) -> None:
+    fleet = Fleet({}, {}, {"fleet_stack": "lab", "fleet_stack_overrides": value})
+    [problem] = check_stack(fleet, [ROOT / "recipes"])
+    assert problem.variable == "fleet_stack_overrides"
+
+
+def test_a_recipe_name_longer_than_a_file_name() -> None:
+    [problem] = check_stack(Fleet({}, {}, {"fleet_stack": "x" * 300}), [ROOT / "recipes"])
+    assert problem.allowed.startswith("no recipe of that name; there are: ")
+
+
+def test_a_recipe_in_another_encoding(tmp_path: Path) -> None:
+    (tmp_path / "site.yml").write_bytes("name: site\ndescription: für alle\n".encode("latin-1"))
+    [problem] = check_stack(Fleet({}, {}, {"fleet_stack": "site"}), [tmp_path])
+    assert problem.allowed.startswith(f"reading the recipe {tmp_path}/site.yml: 'utf-8' codec can't decode")

@@ -77,9 +77,13 @@ NETWORK_KEYS = {
 MEMBER_KEYS = ("mac", "pci", "name")
 ROUTE_KEYS = ("to", "via", "metric", "table")
 RULE_KEYS = ("from", "to", "priority", "table")
-# Linux: 15 characters, no slash or blank. 68 is the smallest MTU of IPv4 (RFC 791), 1280 that of IPv6 (RFC 8200).
-INTERFACE_NAME = re.compile(r"^(?!\.{1,2}$)[^\s/:@]{1,15}\Z")
-MAC = re.compile(r"^([0-9a-f]{2}:){5}[0-9a-f]{2}\Z")
+# Linux takes 15 bytes, systemd no name of digits alone; quotes, =, # or % would mean something to a file or the kernel.
+# "all" and "default" are not ports but folders of sysctls. 68 is the smallest MTU of IPv4 (RFC 791), 1280 of IPv6.
+INTERFACE_NAME = re.compile(r"^(?!(?:\d+|lo|all|default)\Z)[A-Za-z0-9_][A-Za-z0-9_.+-]{0,14}\Z")
+DEVICE_NAME = "a device name of 1 to 15 letters, digits and _ . + -, not a number, lo, all or default"
+# An odd first byte is a group's address; zero is what the loopback and unset ports show.
+MAC = re.compile(r"^(?!00:00:00:00:00:00)[0-9a-f][02468ace](:[0-9a-f]{2}){5}\Z")
+PARTITION = re.compile(r"^0x[0-9a-f]{1,4}\Z", re.IGNORECASE)
 PCI = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")
 # The kernel keeps 253 to 255 for default, main and local.
 RESERVED_TABLES = (0, 253, 254, 255)
@@ -160,7 +164,10 @@ class Network:
 
 @dataclass
 class _Reader:
-    """Collects problems instead of stopping at the first one."""
+    """Collects problems instead of stopping at the first one.
+
+    Python reads anything after the % of an IPv6 address as its zone, line ends included, so no zone is taken at all.
+    """
 
     host: str
     problems: List[Problem] = field(default_factory=list)
@@ -171,7 +178,8 @@ class _Reader:
     def integer(self, where: str, value: Any, low: int, high: int) -> Optional[int]:
         if value is None:
             return None
-        if isinstance(value, bool) or not re.match(r"^\d+\Z", str(value)) or not low <= int(value) <= high:
+        # At most 20 digits: Python refuses to read thousands of them as a number.
+        if isinstance(value, bool) or not re.match(r"^[0-9]{1,20}\Z", str(value)) or not low <= int(value) <= high:
             self.bad(where, value, "a number from %d to %d" % (low, high))
             return None
         return int(value)
@@ -187,7 +195,7 @@ class _Reader:
     def address(self, where: str, value: Any) -> Optional[Address]:
         text = str(value)
         try:
-            if "/" in text:
+            if "/" in text and "%" not in text:
                 return ipaddress.ip_interface(text)
         except ValueError:
             pass
@@ -196,19 +204,23 @@ class _Reader:
 
     def ip(self, where: str, value: Any) -> Optional[IPAddress]:
         try:
-            return ipaddress.ip_address(str(value))
+            if "%" not in str(value):
+                return ipaddress.ip_address(str(value))
         except ValueError:
-            self.bad(where, value, "an IP address without prefix length")
-            return None
+            pass
+        self.bad(where, value, "an IP address without prefix length or zone")
+        return None
 
     def cidr(self, where: str, value: Any) -> Optional[str]:
         if value is None:
             return None
         try:
-            return str(ipaddress.ip_network(str(value)))
+            if "%" not in str(value):
+                return str(ipaddress.ip_network(str(value)))
         except ValueError:
-            self.bad(where, value, "a network as 10.0.2.0/24 (host bits zero)")
-            return None
+            pass
+        self.bad(where, value, "a network as 10.0.2.0/24 (host bits zero)")
+        return None
 
     def keys(self, where: str, value: Any, allowed: Tuple[str, ...]) -> Mapping[str, Any]:
         if not isinstance(value, Mapping):
@@ -258,8 +270,8 @@ def _network(reader: _Reader, index: int, entry: Any) -> Optional[Network]:
         return None
     members = _members(reader, where, kind, data)
     interface = data.get("interface", members[0].name if len(members) == 1 and kind != "bond" else None)
-    if interface is None or not INTERFACE_NAME.match(str(interface)):
-        reader.bad(where + ".interface", interface, "a device name of 1 to 15 characters")
+    if not isinstance(interface, str) or not INTERFACE_NAME.match(interface):
+        reader.bad(where + ".interface", interface, DEVICE_NAME)
         return None
     raw_addresses = reader.sequence(where + ".addresses", data.get("addresses"))
     if data.get("address") is not None:
@@ -283,8 +295,8 @@ def _network(reader: _Reader, index: int, entry: Any) -> Optional[Network]:
         bond=_bond(reader, where, kind, data),
         parent=_parent(reader, where, kind, data),
         vlan_id=_vlan_id(reader, where, kind, data),
-        ipoib_mode=reader.word(where + ".ipoib_mode", data.get("ipoib_mode"), ("datagram", "connected")),
-        pkey=data.get("pkey"),
+        ipoib_mode=_ipoib_mode(reader, where, kind, data),
+        pkey=_pkey(reader, where, kind, data),
         rail=reader.integer(where + ".rail", data.get("rail"), 0, 63),
     )
 
@@ -311,15 +323,17 @@ def _member(reader: _Reader, where: str, entry: Any) -> Member:
     data = reader.keys(where, entry, MEMBER_KEYS)
     values = {key: str(data[key]) for key in MEMBER_KEYS if data.get(key) is not None}
     for key, pattern, shape in (
-        ("mac", MAC, "a MAC address as 52:54:00:aa:bb:cc"),
+        ("mac", MAC, "the MAC address of a port, as 52:54:00:aa:bb:cc"),
         ("pci", PCI, "a PCI address as 0000:3b:00.0"),
-        ("name", INTERFACE_NAME, "a device name of 1 to 15 characters"),
+        ("name", INTERFACE_NAME, DEVICE_NAME),
     ):
         if key in values:
             if key != "name":
                 values[key] = values[key].lower()
-            if not pattern.match(values[key]):
-                reader.bad("%s.%s" % (where, key), data[key], shape)
+            if not pattern.match(values[key]) or isinstance(data[key], bool):
+                # YAML 1.1 reads 52:54:00:11:22:33 and 0000:17:00.0 as numbers to the base 60.
+                number = isinstance(data[key], (int, float)) and key != "name"
+                reader.bad("%s.%s" % (where, key), data[key], shape + (", in quotes" if number else ""))
     if not values:
         reader.bad(where, entry, "at least one of mac, pci, name")
     return Member(**values)
@@ -341,7 +355,8 @@ def _bond(reader: _Reader, where: str, kind: str, data: Mapping[str, Any]) -> Op
         elif key == "primary":
             values[key] = str(raw[key])
         else:
-            values[key] = reader.integer(place, raw[key], 0, 65535)
+            # Without link monitoring (miimon 0) a bond never notices that a leg is down.
+            values[key] = reader.integer(place, raw[key], 1 if key == "miimon" else 0, 65535)
     bond = Bond(**{key: value for key, value in values.items() if value is not None})
     if bond.primary is not None and bond.mode not in ("active-backup", "balance-tlb", "balance-alb"):
         reader.bad(
@@ -364,7 +379,30 @@ def _parent(reader: _Reader, where: str, kind: str, data: Mapping[str, Any]) -> 
 def _vlan_id(reader: _Reader, where: str, kind: str, data: Mapping[str, Any]) -> Optional[int]:
     if kind == "vlan" and data.get("vlan_id") is None:
         reader.bad(where + ".vlan_id", None, "a number from 1 to 4094")
+    if kind != "vlan" and data.get("vlan_id") is not None:
+        reader.bad(where + ".vlan_id", data["vlan_id"], "only for kind vlan")
     return reader.integer(where + ".vlan_id", data.get("vlan_id"), 1, 4094)
+
+
+def _ipoib_mode(reader: _Reader, where: str, kind: str, data: Mapping[str, Any]) -> Optional[str]:
+    mode = data.get("ipoib_mode")
+    if kind != "ipoib" and mode is not None:
+        reader.bad(where + ".ipoib_mode", mode, "only for kind ipoib")
+    return reader.word(where + ".ipoib_mode", mode, ("datagram", "connected"))
+
+
+def _pkey(reader: _Reader, where: str, kind: str, data: Mapping[str, Any]) -> Optional[str]:
+    """The lower 15 bits name the partition, and 0 names none."""
+    pkey = data.get("pkey")
+    if pkey is None:
+        return None
+    if kind != "ipoib":
+        reader.bad(where + ".pkey", pkey, "only for kind ipoib")
+    elif not isinstance(pkey, str) or not PARTITION.match(pkey) or int(pkey, 16) & 0x7FFF == 0:
+        reader.bad(where + ".pkey", pkey, 'a partition key in quotes, as "0x8001"')
+    else:
+        return pkey
+    return None
 
 
 def _routes(reader: _Reader, where: str, data: Mapping[str, Any]) -> Tuple[Route, ...]:
@@ -377,7 +415,11 @@ def _routes(reader: _Reader, where: str, data: Mapping[str, Any]) -> Tuple[Route
             if raw.get("to") is None:
                 reader.bad(place + ".to", None, "a network as 10.9.0.0/16, or default")
             continue
+        if to in ("0.0.0.0/0", "::/0"):
+            to = "default"
         via = None if raw.get("via") is None else reader.ip(place + ".via", raw["via"])
+        if to == "default" and raw.get("via") is None:
+            reader.bad(place + ".via", None, "the address of a router: a default route needs one")
         routes.append(
             Route(
                 to=to,

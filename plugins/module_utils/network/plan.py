@@ -7,8 +7,7 @@
 from __future__ import annotations
 
 import ipaddress
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from ..errors import ConfigError
@@ -121,12 +120,23 @@ def _link(network: Network, by_name: Mapping[str, Network], hardware: Sequence[D
         nameservers=network.nameservers,
         routes=_routes(network, problems),
         rules=_rules(network, problems),
-        bond=network.bond,
+        bond=_named_primary(network, ports),
         parent=parent.interface if parent is not None else None,
         vlan_id=network.vlan_id,
         ipoib_mode=network.ipoib_mode,
         pkey=network.pkey,
     )
+
+
+def _named_primary(network: Network, ports: Sequence[Port]) -> Optional[Bond]:
+    """Files name the primary port by its device; the plan may name it as it names the member: by MAC or PCI address."""
+    bond = network.bond
+    if bond is None or bond.primary is None or len(ports) != len(network.members):
+        return bond
+    for index, member in enumerate(network.members):
+        if bond.primary.lower() in (member.mac, member.pci) or bond.primary == member.name:
+            return replace(bond, primary=ports[index].name)
+    return bond
 
 
 def _port(network: Network, member: Member, device: Device) -> Port:
@@ -145,9 +155,6 @@ def _port(network: Network, member: Member, device: Device) -> Port:
 
 def _partition_interface(network: Network, ports: Sequence[Port], problems: List[str]) -> str:
     """The kernel names a partition's interface after its port: ib0.8001. The top bit is full membership."""
-    if not re.match(r"^0x[0-9a-fA-F]{1,4}\Z", str(network.pkey)) or int(str(network.pkey), 16) & 0x7FFF == 0:
-        problems.append("%s.pkey = %s: a partition key as 0x8001" % (network.name, network.pkey))
-        return network.interface
     port = ports[0].name if ports else network.interface
     name = "%s.%04x" % (port, int(str(network.pkey), 16) | 0x8000)
     if network.interface not in (port, name):
