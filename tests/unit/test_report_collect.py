@@ -313,3 +313,22 @@ def test_plain_is_what_every_writer_can_encode() -> None:
 def test_check_mode_is_told() -> None:
     run = dataclasses.replace(fake.RUN, check_mode=True)
     assert json.loads(render(fake.report(fake.lab(), run=run), ["json"])["findings.json"])["run"]["check_mode"] is True
+
+
+@pytest.mark.parametrize("place", [{"peer": ["w2"]}, {"network": {"a": 1}}, {"item": 7}, {"gpu": "zero"}], ids=repr)
+def test_a_subject_that_is_no_text_spoils_its_cell_and_not_the_report(place: dict[str, Any]) -> None:
+    result = fake.mtu("w1", fake.path("w2"))
+    result["findings"][0]["subject"].update(place)
+    report = fake.report([fake.host("w1", "workers", mtu=result)], [fake.MTU])
+    assert report.hosts[0].cells["mtu"].status is Status.MALFORMED
+    assert set(render(report, ["json", "html", "junit", "prometheus"])) >= {"findings.json", "report.html"}
+
+
+@pytest.mark.parametrize("odd", [{"a": 1}, [1], None, 7], ids=repr)
+def test_a_report_of_another_shape_does_not_spoil_the_page(odd: Any) -> None:
+    mtu = fake.mtu("w1", fake.path("w2"))
+    mtu["report"]["paths"][0].update(state=odd, network=odd, peer=odd)
+    finding = Finding("bond", Severity.FAIL, Subject(host="w1", network="storage"), "no partner").as_dict()
+    bond = {**mtu, "check": "bond", "findings": [finding], "report": {"bonds": [{"network": odd, "interface": odd}]}}
+    report = fake.report([fake.host("w1", "workers", mtu=mtu, bond=bond)], [fake.MTU, fake.BOND])
+    assert "no partner" in render(report, ["html"])["report.html"]

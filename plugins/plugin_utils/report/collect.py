@@ -132,6 +132,11 @@ def _finding(check: Check, host: str, item: Any) -> Finding:
         raise ValueError(f"it names check {finding.check} and host {finding.subject.host}")
     if not all(isinstance(text, str) for text in (finding.message, finding.unit, finding.remedy)):
         raise TypeError("message, unit and remedy must be text")
+    places = vars(finding.subject).items()
+    if wrong := [
+        key for key, value in places if value is not None and not isinstance(value, int if key == "gpu" else str)
+    ]:
+        raise TypeError(f"{', '.join(wrong)} of its subject must be text, gpu a number")
     return finding
 
 

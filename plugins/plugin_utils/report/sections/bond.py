@@ -54,7 +54,7 @@ def context(report: FleetReport) -> dict[str, Any]:
         if finding.check == "bond" and finding.severity is not Severity.OK
     }
     bonds = [
-        _bond(host, reading) | {"bad": bool(told & {(host, reading.get("network")), (host, None)})}
+        _bond(host, reading) | {"bad": bool(told & {(host, str(reading.get("network"))), (host, None)})}
         for host, data in report.reports("bond").items()
         for reading in rows(data, "bonds")
     ]

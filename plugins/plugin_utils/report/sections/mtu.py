@@ -85,7 +85,7 @@ def _label(hosts: Sequence[str]) -> str:
 
 def _state(path: dict[str, Any]) -> str:
     """A state that this report does not know is not taken for a good one."""
-    return str(path.get("state")) if path.get("state") in STATES else "none"
+    return str(path.get("state")) if str(path.get("state")) in STATES else "none"
 
 
 def _marks(side: int, cells: Cells, share: int) -> list[Mark]:
