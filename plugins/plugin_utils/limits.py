@@ -14,7 +14,7 @@ from ..module_utils.errors import ClusterError, ConfigError
 from ..module_utils.host.files import Root
 from ..module_utils.judge.bandwidth import load_limits
 from ..module_utils.nccl.baseline import check_baseline_document
-from .report.run import inventory_name
+from .report.run import followed, inventory_name
 
 __all__ = ["baseline_file", "limits_files", "read_baseline", "read_limits", "write_baseline"]
 
@@ -42,7 +42,7 @@ def read_limits(files: Sequence[Path]) -> list[dict[str, Any]]:
 
 def baseline_file(inventory_sources: Sequence[str]) -> Path:
     """Beside the inventory, named after it. (Ansible reads all files inside an inventory.)"""
-    first = next((Path(source) for source in inventory_sources if "," not in source), Path("inline"))
+    first = next((followed(source) for source in inventory_sources if "," not in source), Path("inline"))
     return first.parent / "baselines" / f"{inventory_name(list(inventory_sources))}.json"
 
 

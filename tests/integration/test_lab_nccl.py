@@ -79,14 +79,14 @@ def test_real_figures_over_the_rail() -> None:
     (run,) = played.report["reports"]["nccl"]["cp-1"]["runs"]
     assert (run["stand_in"], run["sku"], run["hosts"]) == (True, "stand-in", list(NODES))
     assert [point["size_bytes"] for point in run["points"]] == [16384, 65536, 262144, 1048576, 4194304]
-    assert all(point["busbw"] >= 0 for point in run["points"])
+    assert all(point["busbw"] > 0 for point in run["points"])
     assert after - before > 4 * 4194304, "the data went over rail 0"
     assert "# stand-in for nccl-tests" in ssh("cp-1", f"cat '{run['attempts'][0]['log']}'")
     assert [left(node) for node in NODES] == [[], []]
 
 
 def test_a_rail_that_became_slow_is_a_drop_with_its_hosts() -> None:
-    ssh("worker-1", "tc qdisc add dev rail0 root tbf rate 5mbit burst 16kb latency 200ms")
+    ssh("worker-1", "tc qdisc add dev rail0 root tbf rate 10mbit burst 16kb latency 200ms")
     try:
         played = play(*CHECK, check_rc=False)
     finally:

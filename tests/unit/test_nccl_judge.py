@@ -225,6 +225,13 @@ def test_a_run_without_figure_is_named_and_not_recorded() -> None:
     assert (document["runs"], left_out) == ({}, ["node w1"])
 
 
+def test_baseline_is_beside_the_inventory_that_a_link_leads_to(tmp_path: Path) -> None:
+    """As in a private data directory of ansible-runner, which may be gone after the run."""
+    (tmp_path / "inventories" / "lab").mkdir(parents=True)
+    (tmp_path / "inventory").symlink_to(tmp_path / "inventories" / "lab")
+    assert baseline_file([str(tmp_path / "inventory")]) == tmp_path / "inventories" / "baselines" / "lab.json"
+
+
 def test_baseline_file_is_the_owners_and_whole(tmp_path: Path) -> None:
     path = baseline_file([str(tmp_path / "lab")])
     assert path == tmp_path / "baselines" / "lab.json"

@@ -71,7 +71,9 @@ static double measure(float *send, float *receive, long count, int iterations, i
 static double print_cells(long size, double seconds, int check, long wrong)
 {
     double micro = seconds * 1e6, algbw = seconds > 0 ? size / seconds / 1e9 : 0, busbw = algbw * 2 * (ranks - 1) / ranks;
-    printf("  %7.*f  %6.2f  %6.2f", micro < 100 ? 2 : micro < 10000 ? 1 : 0, micro, algbw, busbw);
+    // Two decimals as in nccl-tests say nothing of an emulated network: there are more where they fit into the column.
+    int digits = algbw < 10 ? 4 : 2;
+    printf("  %7.*f  %6.*f  %6.*f", micro < 100 ? 2 : micro < 10000 ? 1 : 0, micro, digits, algbw, digits, busbw);
     if (check) printf("  %5g", (double)wrong);
     else printf("  %5s", "N/A");
     return busbw;

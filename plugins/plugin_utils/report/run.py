@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-__all__ = ["RUN_ID", "collection_version", "inventory_name", "new_run", "timestamp"]
+__all__ = ["RUN_ID", "collection_version", "followed", "inventory_name", "new_run", "timestamp"]
 
 # A run id names a directory.
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -29,9 +29,14 @@ def timestamp(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def followed(source: str) -> Path:
+    """What the source is a link to: in a private data directory of ansible-runner it is one."""
+    return Path(source).resolve() if Path(source).is_symlink() else Path(source)
+
+
 def inventory_name(sources: Sequence[str]) -> str:
-    """The first source's name as people say it: inventories/lab and inventories/lab/hosts.yml are both lab."""
-    first = Path(sources[0]) if sources and "," not in sources[0] else Path("inline")
+    """The first source's name as people say it: inventories/lab, inventories/lab/hosts.yml and a link to one are all lab."""
+    first = followed(sources[0]) if sources and "," not in sources[0] else Path("inline")
     stem = (
         first.parent.name if first.suffix in {".yml", ".yaml", ".ini", ".json"} or first.name == "hosts" else first.name
     )
