@@ -35,7 +35,7 @@ def followed(source: str) -> Path:
 
 
 def inventory_name(sources: Sequence[str]) -> str:
-    """The first source's name as people say it: inventories/lab, inventories/lab/hosts.yml and a link to one are all lab."""
+    """The first source's name as people say it: inventories/lab, inventories/lab/hosts.yml and a link to it are lab."""
     first = followed(sources[0]) if sources and "," not in sources[0] else Path("inline")
     stem = (
         first.parent.name if first.suffix in {".yml", ".yaml", ".ini", ".json"} or first.name == "hosts" else first.name
