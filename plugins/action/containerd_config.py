@@ -18,7 +18,7 @@ from ansible.plugins.action import ActionBase
 from ..module_utils.containerd.settings import parse_settings
 from ..module_utils.containerd.spec import OPTIONS
 from ..module_utils.errors import ClusterError
-from ..plugin_utils.containerd import configure
+from ..plugin_utils.containerd import Outcome, check_formats, configure
 
 
 class ActionModule(ActionBase):
@@ -30,6 +30,9 @@ class ActionModule(ActionBase):
         _result, params = self.validate_argument_spec(OPTIONS)
         try:
             settings = parse_settings(params)
+            check_formats(settings)
+            if params["validate_only"]:
+                return {**result, **asdict(Outcome())}
             outcome = configure(
                 settings,
                 _Remote(self, params, task_vars or {}),

@@ -125,6 +125,10 @@ options:
     type: str
     choices: [fail, set_aside]
     default: fail
+  validate_only:
+    description: Only checks the options, on the controller. The machine is not asked.
+    type: bool
+    default: false
   operation:
     description: Used between the two halves of this module. Playbooks leave it alone.
     type: str
@@ -162,7 +166,7 @@ restart:
   type: bool
   returned: success
 version:
-  description: The release of containerd; null when it is not installed (check mode).
+  description: The release of containerd; null when it is not installed (check mode), or was not asked.
   type: str
   returned: success
   sample: 1.7.24~ds1

@@ -14,7 +14,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from ..module_utils.containerd.drop_ins import MAIN, Loading, follow_imports, problem_of, remark_on, unread
+from ..module_utils.containerd.drop_ins import (
+    MAIN,
+    Loading,
+    dropped_imports,
+    follow_imports,
+    problem_of,
+    remark_on,
+    unread,
+)
 from ..module_utils.containerd.effective import Difference, differences, set_by
 from ..module_utils.containerd.registry import HEADER, hosts_files
 from ..module_utils.containerd.release import Release, parse_release
@@ -22,7 +30,7 @@ from ..module_utils.containerd.settings import Settings, desired_config
 from ..module_utils.containerd.toml import render_toml
 from ..module_utils.errors import ClusterError, ConfigError
 
-__all__ = ["Machine", "Outcome", "configure", "parse_toml"]
+__all__ = ["Machine", "Outcome", "check_formats", "configure", "parse_toml"]
 
 
 class Machine(Protocol):
@@ -63,6 +71,12 @@ def parse_toml(text: str) -> dict[str, Any] | str:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as exc:
         return str(exc)
+
+
+def check_formats(settings: Settings) -> None:
+    """What is wrong whatever release the machine has. Raises ConfigError."""
+    for release in (Release(1, 7, "1.7"), Release(2, 0, "2.0"), Release(2, 3, "2.3")):
+        render_toml(desired_config(settings, release))
 
 
 def configure(settings: Settings, machine: Machine, conflicts: str, unread_action: str, check_mode: bool) -> Outcome:
@@ -126,15 +140,15 @@ def _never_read(path: str, settings: Settings) -> str:
 
 
 def _notes(found: _Found) -> list[str]:
-    remarks = {path: remark_on(found.release, found.trees[path]) for path in found.loading.paths}
+    dropped = dropped_imports(found.trees.get(MAIN, {}), found.settings.imports)
     missed = unread(found.loading, found.trees)
+    remarks = {path: remark_on(found.release, found.trees[path]) for path in found.loading.paths}
+    absent = found.state["absent"]
     return [
+        *(f"{MAIN} imported {path}, which the new one does not; add it to imports if it counts" for path in dropped),
         *(_never_read(path, found.settings) for path in missed),
         *(f"{path} {remark}" for path, remark in remarks.items() if remark),
-        *(
-            f"the runtime's program {path} is not on the machine; its pods will not start"
-            for path in found.state["absent"]
-        ),
+        *(f"the runtime's program {path} is not on the machine; its pods will not start" for path in absent),
     ]
 
 

@@ -69,10 +69,26 @@ def test_asked_tried_written() -> None:
     )
 
 
+def test_options_alone() -> None:
+    action = Scripted({}, validate_only=True)
+    result = action.run(task_vars={})
+    assert (result["changed"], result["restart"], result["version"], action.orders) == (False, False, None, [])
+
+
 @pytest.mark.parametrize(
     ("answers", "args", "message"),
     [
         ({}, {"root": "data"}, "containerd_config: root: 'data' is no absolute path"),
+        (
+            {},
+            {"further": {"plugins": {"io.containerd.cri.v1.runtime": {"enable_cdi": False}}}},
+            "containerd_config: further: plugins io.containerd.cri.v1.runtime enable_cdi = False, but",
+        ),
+        (
+            {},
+            {"further": {"debug": {"level": None}}},
+            "containerd_config: write debug.level as TOML: None is no string",
+        ),
         ({}, {"unread": "ignore"}, "value of unread must be one of: report, import, fail, got: ignore"),
         (
             {"read": {"failed": True, "msg": "write /etc/containerd/config.toml: No space left on device"}},
@@ -80,7 +96,13 @@ def test_asked_tried_written() -> None:
             "containerd_config: write /etc/containerd/config.toml: No space left on device",
         ),
     ],
-    ids=["bad input asks nobody", "bad choice", "the machine fails"],
+    ids=[
+        "bad input asks nobody",
+        "against an option, whatever the release",
+        "no TOML",
+        "bad choice",
+        "the machine fails",
+    ],
 )
 def test_failures(answers: dict[str, Any], args: dict[str, Any], message: str) -> None:
     action = Scripted(answers, **args)

@@ -264,6 +264,30 @@ def test_the_packages_own_file_is_replaced(check_mode: bool) -> None:
     assert machine.calls == [READ, ("dump", WANTED)] + ([] if check_mode else [("write", MAIN)])
 
 
+BEFORE_US = {
+    "empty": "",
+    "too new": "version = 3\n",
+    "both kinds of quotes": "version = 2\n[plugins.'io.containerd.grpc.v1.cri']\nsandbox_image = \"x\"\n",
+    "no TOML": "version = [",
+}
+
+
+@pytest.mark.parametrize("before", BEFORE_US.values(), ids=BEFORE_US)
+def test_whatever_was_there_before(before: str) -> None:
+    """F40. The second run changes nothing."""
+    machine = Machine({MAIN: before, "/etc/containerd/conf.d/a.toml": "oom_score = -500\n"}, LOADED)
+    assert run(machine).diff[0]["after"] == WANTED
+    machine.files[MAIN] = WANTED
+    assert run(machine) == Outcome(version="1.7.24~ds1", format=2)
+
+
+def test_an_import_of_the_old_file_is_not_lost_silently() -> None:
+    machine = Machine({MAIN: 'imports = ["/srv/site.toml", "conf.d/*.toml"]\n'}, LOADED)
+    assert run(machine, check_mode=True).notes == [
+        f"{MAIN} imported /srv/site.toml, which the new one does not; add it to imports if it counts"
+    ]
+
+
 def test_a_new_mirror_needs_no_restart() -> None:
     registries = [{"registry": "docker.io", "mirrors": [{"url": "https://mirror"}]}]
     machine = Machine({MAIN: WANTED}, LOADED)
@@ -437,7 +461,8 @@ def test_a_machine_is_read(tmp_path: Path) -> None:
         os.utime(root.path(path), (1600000000, 1600000000))
     os.utime(root.path("/srv/site.toml"), (1650000000, 1650000000))
     os.utime(root.path("/etc/containerd/conf.d"), (1600000000, 1600000000))
-    os.utime(root.path("/srv"), (1600000000, 1600000000))
+    # A file was taken away: only its directory tells.
+    os.utime(root.path("/srv"), (1660000000, 1660000000))
     state = read_state(
         root, Containerd(ANSWERS), ["/etc/*/conf.d/*.toml", "/srv/site.toml", "/srv/gone.toml"], [NVIDIA]
     )
@@ -451,7 +476,7 @@ def test_a_machine_is_read(tmp_path: Path) -> None:
         },
         "hosts": {DOCKER: "d = 1\n"},
         "dump": {"rc": 0, "stdout": "version = 2\n", "stderr": ""},
-        "changed_at": 1650000000,
+        "changed_at": 1660000000,
         "absent": [NVIDIA],
         "active": True,
         "started": 1700000000,
@@ -486,5 +511,6 @@ def test_writing(tmp_path: Path) -> None:
     expected = {MAIN: WANTED, BEFORE: "by hand\n", CONF_D + ".gpufleet-disabled": "x\n", quay + ".crt": "c\n"}
     assert tree(tmp_path) == expected
     assert not root.exists("/etc/containerd/certs.d/docker.io")
-    assert write_files(root, {MAIN: "by hand again\n"}, []) == []
-    assert tree(tmp_path) == {**expected, MAIN: "by hand again\n"}
+    root.write(MAIN, "by hand again\n")
+    assert write_files(root, {MAIN: WANTED}, []) == []
+    assert tree(tmp_path) == expected

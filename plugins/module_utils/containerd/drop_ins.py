@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 from .release import Release
 from .settings import CONFIG_DIRECTORY, absolute_import
 
-__all__ = ["MAIN", "Loading", "follow_imports", "problem_of", "remark_on", "unread"]
+__all__ = ["MAIN", "Loading", "dropped_imports", "follow_imports", "problem_of", "remark_on", "unread"]
 
 MAIN = CONFIG_DIRECTORY + "/config.toml"
 # A file's tree, or why it is no TOML.
@@ -54,6 +54,12 @@ def follow_imports(imports: Sequence[str], matches: Mapping[str, Sequence[str]],
 def _imports(tree: Union[Mapping[str, Any], str]) -> List[str]:
     found = tree.get("imports", []) if isinstance(tree, Mapping) else []
     return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
+
+
+def dropped_imports(old: Union[Mapping[str, Any], str], imports: Sequence[str]) -> List[str]:
+    """What the configuration that is replaced imports, and the new one does not."""
+    found = [absolute_import(CONFIG_DIRECTORY, pattern) for pattern in _imports(old)]
+    return [pattern for pattern in found if pattern not in imports]
 
 
 def unread(loading: Loading, trees: Trees) -> Dict[str, str]:

@@ -43,4 +43,5 @@ OPTIONS: Dict[str, Any] = {
     "further": {"type": "dict", "default": {}},
     "unread": {"type": "str", "choices": ["report", "import", "fail"], "default": "report"},
     "conflicts": {"type": "str", "choices": ["fail", "set_aside"], "default": "fail"},
+    "validate_only": {"type": "bool", "default": False},
 }
