@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
 from ..module_utils.containerd.settings import parse_settings
@@ -41,7 +40,8 @@ class ActionModule(ActionBase):
                 self._task.check_mode,
             )
         except ClusterError as exc:
-            raise AnsibleActionFail(f"containerd_config: {exc}") from exc
+            # Not raised: failed_when is for results only.
+            return {**result, "failed": True, "msg": f"containerd_config: {exc}"}
         for note in outcome.notes:
             self._display.warning(f"containerd_config: {note}")
         return {**result, **asdict(outcome)}

@@ -4,7 +4,7 @@ set -eu
 root=$1
 chroot "$root" apt-get clean
 mkdir -p "$root/srv/repo"
-chroot "$root" apt-get --yes --download-only --no-install-recommends install chrony ethtool conntrack socat nftables lldpd rdma-core
+chroot "$root" apt-get --yes --download-only --no-install-recommends install chrony ethtool conntrack socat nftables lldpd rdma-core containerd
 mv "$root"/var/cache/apt/archives/*.deb "$root/srv/repo/"
 chroot "$root" sh -c 'cd /srv/repo && apt-ftparchive packages . >Packages'
 rm -rf "$root"/etc/apt/sources.list "$root"/etc/apt/sources.list.d/* "$root"/var/lib/apt/lists/*

@@ -31,10 +31,42 @@ echo 'pool 2.pool.ntp.org iburst' >%{buildroot}/etc/chrony.conf
 %config(noreplace) /etc/chrony.conf
 /var/lib/chrony
 EOF
+# So is containerd, with the configuration of Docker's package, which switches Kubernetes' part of it off.
+chroot "$root" sh -c 'cd /tmp/rpms && apt-get download containerd runc && for d in containerd_*.deb runc_*.deb; do dpkg-deb -x $d containerd; done'
+spec containerd.io 1.7.24 >"$work/containerd.io.spec" <<'EOF'
+%description
+containerd.
+%install
+cd /tmp/rpms/containerd
+install -D -m 0755 -t %{buildroot}/usr/bin usr/bin/containerd usr/bin/containerd-shim-runc-v2 usr/bin/ctr usr/sbin/runc
+install -D -m 0644 -t %{buildroot}/usr/lib/systemd/system usr/lib/systemd/system/containerd.service
+install -d %{buildroot}/etc/containerd
+echo 'disabled_plugins = ["cri"]' >%{buildroot}/etc/containerd/config.toml
+%files
+/usr/bin/*
+/usr/lib/systemd/system/containerd.service
+%config(noreplace) /etc/containerd/config.toml
+EOF
 for name in ethtool conntrack-tools iproute-tc nftables socat rdma-core lldpd container-selinux ipset python3-dnf-plugin-versionlock; do
   printf '%%description\n%s.\n%%files\n' "$name" | spec "$name" 1.0 >"$work/$name.spec"
 done
-chroot "$root" sh -c 'for s in /tmp/rpms/*.spec; do rpmbuild --quiet --define "_topdir /tmp/rpms/build" --define "_rpmdir /srv/repo" -bb "$s"; done && createrepo_c --quiet /srv/repo'
+chroot "$root" sh -c 'for s in /tmp/rpms/*.spec; do rpmbuild --quiet --define "_topdir /tmp/rpms/build" --define "_rpmdir /srv/repo" -bb "$s" || exit 1; done'
+# containerd.io comes from a repository of its own, signed with a key that is made here and thrown away.
+mkdir -p "$root/srv/signed"
+mv "$root"/srv/repo/*/containerd.io-*.rpm "$root/srv/signed/"
+cat >"$work/sign.sh" <<'EOF'
+set -eu
+export GNUPGHOME=/tmp/rpms/gnupg
+mkdir -m 0700 "$GNUPGHOME"
+gpg --batch --quiet --passphrase '' --quick-generate-key 'Test packages <packages@example.com>' rsa2048 sign never
+gpg --armor --export >/srv/signed/key.asc
+gpg --with-colons --list-keys | awk -F: '$1 == "fpr" {print $10; exit}' >/srv/signed/fingerprint
+rpmsign --define '_gpg_name packages@example.com' --addsign /srv/signed/*.rpm
+gpgconf --kill all
+EOF
+chroot "$root" sh /tmp/rpms/sign.sh
+chroot "$root" createrepo_c --quiet /srv/repo
+chroot "$root" createrepo_c --quiet /srv/signed
 cat >"$root/etc/yum.repos.d/local.repo" <<'EOF'
 [local]
 name=Packages that the container's image was built with
