@@ -14,7 +14,7 @@ import subprocess
 import time
 from typing import IO, Any, Callable, Dict, List, Optional, cast
 
-__all__ = ["Conversation", "end_with_parent"]
+__all__ = ["Conversation", "end_with_parent", "signal_group"]
 
 _PR_SET_PDEATHSIG = 1
 
@@ -84,13 +84,13 @@ class Conversation:
         return bool(block)
 
     def _end(self) -> None:
-        _signal(self._process.pid, signal.SIGTERM)
+        signal_group(self._process.pid, signal.SIGTERM)
         try:
             self._process.wait(_GRACE)
         except subprocess.TimeoutExpired:
             pass
         # The leader may be gone while others of its group are not.
-        _signal(self._process.pid, signal.SIGKILL)
+        signal_group(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
 
@@ -122,8 +122,9 @@ def _close(stream: "IO[bytes]") -> None:
         pass
 
 
-def _signal(group: int, number: int) -> None:
+def signal_group(group: int, number: int) -> None:
+    """To all of a process group; one that has ended already is no error, nor is one that is not ours any more."""
     try:
         os.killpg(group, number)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):
         pass

@@ -195,9 +195,8 @@ notes:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.containerd.drop_ins import MAIN
 from ..module_utils.containerd.spec import OPTIONS
-from ..module_utils.containerd.target import dump, read_state, write_files
+from ..module_utils.containerd.target import dump, loaded, read_state, write_files
 from ..module_utils.errors import ClusterError
 from ..module_utils.host.files import Root
 from ..module_utils.runner import ModuleRunner
@@ -220,8 +219,7 @@ def main() -> None:
             answer = dump(runner, order["text"])
         elif operation == "write":
             remarks = write_files(root, order["files"], order["set_aside"])
-            with open(MAIN, encoding="utf-8") as stream:
-                answer = {"remarks": remarks, "dump": dump(runner, stream.read())}
+            answer = {"remarks": remarks, "dump": loaded(root, runner)}
         else:
             module.fail_json(msg="containerd_config: its controller half did not run; call it as a task")
     except ClusterError as exc:

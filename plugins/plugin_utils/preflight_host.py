@@ -236,8 +236,8 @@ def _bonds(networks: Sequence[Network]) -> Iterator[Complaint]:
             port for member in network.members for port in (member.name, member.mac, member.pci) if port is not None
         ]
         primary = network.bond.primary
-        if primary is not None and primary not in ports and primary.lower() not in ports:
-            yield network.name, "bond.primary", network.bond.primary, "one of the members: " + ", ".join(ports)
+        if primary is not None and not any(member.is_called(primary) for member in network.members):
+            yield network.name, "bond.primary", primary, "one of the members: " + ", ".join(ports)
 
 
 def _subnets(networks: Sequence[Network]) -> Iterator[Complaint]:

@@ -21,7 +21,7 @@ from .drop_ins import MAIN
 from .registry import CONFIG_PATH, HEADER
 from .settings import CONFIG_DIRECTORY
 
-__all__ = ["dump", "read_state", "write_files"]
+__all__ = ["dump", "loaded", "read_state", "write_files"]
 
 BEFORE = MAIN + ".gpufleet-before"
 _SHOW = ["systemctl", "show", "containerd.service", "--property=ActiveState,ExecMainStartTimestamp", "--timestamp=unix"]
@@ -43,7 +43,7 @@ def read_state(root: Root, runner: Runner, patterns: Sequence[str], programs: Se
         "files": {path: _text(root, path) for path in paths},
         "matches": matches,
         "hosts": {path: _text(root, path) for path in _hosts(root)},
-        "dump": None if version.missing or MAIN not in paths else _dump(runner, root.path(MAIN)),
+        "dump": None if version.missing or MAIN not in paths else loaded(root, runner),
         "changed_at": max(_mtime(root, path) for path in read | directories),
         "absent": [path for path in programs if not root.exists(path)],
         **_daemon(runner),
@@ -98,6 +98,11 @@ def dump(runner: Runner, text: str) -> Dict[str, Any]:
         stream.write(text)
         stream.flush()
         return _dump(runner, stream.name)
+
+
+def loaded(root: Root, runner: Runner) -> Dict[str, Any]:
+    """What containerd loads with the file that is there."""
+    return _dump(runner, root.path(MAIN))
 
 
 def _dump(runner: Runner, path: str) -> Dict[str, Any]:

@@ -64,7 +64,7 @@ def read_kernel_log(runner: Runner, timeout: float) -> Dict[str, Any]:
             reasons.append("%s: %s" % (argv[0], (result.stderr.strip() or "rc %d" % result.rc).splitlines()[-1]))
             continue
         log = parse_kernel_log(result.stdout.splitlines())
-        if not (log.begins or log.whole or log.events):
+        if not log.recognised:
             reasons.append("%s: it shows no line of the kernel" % argv[0])
             continue
         if best is None or log.whole or len(log.events) > len(best[1].events):

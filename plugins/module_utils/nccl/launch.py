@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import IO, Any, Callable, Dict, Mapping, Optional, Protocol, Sequence, Tuple
 
-from ..process import end_with_parent
+from ..process import end_with_parent, signal_group
 
 __all__ = ["Beside", "Ended", "Launcher", "ProcessLauncher"]
 
@@ -105,12 +105,12 @@ class ProcessLauncher:
         try:
             reason = self._wait(process, reader, deadline)
             if reason != "ended":
-                _signal_group(process, signal.SIGTERM)
+                signal_group(process.pid, signal.SIGTERM)
                 until = time.monotonic() + self._grace
                 while process.poll() is None and time.monotonic() < until:
                     reader.read(_WAIT_MS // 5)
         finally:
-            _signal_group(process, signal.SIGKILL)
+            signal_group(process.pid, signal.SIGKILL)
             process.wait()
         until = time.monotonic() + _DRAIN
         while reader.open and time.monotonic() < until:
@@ -185,10 +185,3 @@ class _Reader:
         self._stream.write(kept)
         self._stream.flush()
         self.size += len(kept)
-
-
-def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:
-    try:
-        os.killpg(process.pid, number)
-    except (ProcessLookupError, PermissionError):
-        pass

@@ -15,7 +15,7 @@ import signal
 import subprocess
 from typing import IO, Callable, Dict, FrozenSet, List, Optional, Sequence, Tuple, cast
 
-from ..process import end_with_parent
+from ..process import end_with_parent, signal_group
 
 __all__ = ["Relay"]
 
@@ -116,10 +116,7 @@ class _Child:
         return status
 
     def end(self) -> None:
-        try:
-            os.killpg(self._process.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass
+        signal_group(self._process.pid, signal.SIGKILL)
         self._process.wait()
         for stream in self._streams:
             stream.close()

@@ -162,8 +162,6 @@ class Store:
             try:
                 os.link(self.path(backup), temporary)
                 os.replace(temporary, target)
-                # Where the target was that very file already, renaming does nothing and leaves both names.
-                _unlink(temporary)
             except OSError as exc:
                 if exc.errno not in (errno.EXDEV, errno.EPERM, errno.EMLINK):
                     raise

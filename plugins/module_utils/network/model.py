@@ -110,6 +110,10 @@ class Member:
     pci: Optional[str] = None
     name: Optional[str] = None
 
+    def is_called(self, text: str) -> bool:
+        """Is it meant by this MAC or PCI address (in either case), or by this name?"""
+        return text.lower() in (self.mac, self.pci) or text == self.name
+
 
 @dataclass(frozen=True)
 class Bond:
@@ -162,12 +166,17 @@ class Network:
     rail: Optional[int] = None
 
 
+def _without_zone(value: Any) -> str:
+    """Python takes anything after the % of an IPv6 address as its zone, line ends included, so no zone is taken."""
+    text = str(value)
+    if "%" in text:
+        raise ValueError("%r has a zone" % text)
+    return text
+
+
 @dataclass
 class _Reader:
-    """Collects problems instead of stopping at the first one.
-
-    Python reads anything after the % of an IPv6 address as its zone, line ends included, so no zone is taken at all.
-    """
+    """Collects problems instead of stopping at the first one."""
 
     host: str
     problems: List[Problem] = field(default_factory=list)
@@ -193,10 +202,9 @@ class _Reader:
         return str(value)
 
     def address(self, where: str, value: Any) -> Optional[Address]:
-        text = str(value)
         try:
-            if "/" in text and "%" not in text:
-                return ipaddress.ip_interface(text)
+            if "/" in str(value):
+                return ipaddress.ip_interface(_without_zone(value))
         except ValueError:
             pass
         self.bad(where, value, "an address with its prefix length, as 10.0.1.11/24")
@@ -204,23 +212,19 @@ class _Reader:
 
     def ip(self, where: str, value: Any) -> Optional[IPAddress]:
         try:
-            if "%" not in str(value):
-                return ipaddress.ip_address(str(value))
+            return ipaddress.ip_address(_without_zone(value))
         except ValueError:
-            pass
-        self.bad(where, value, "an IP address without prefix length or zone")
-        return None
+            self.bad(where, value, "an IP address without prefix length or zone")
+            return None
 
     def cidr(self, where: str, value: Any) -> Optional[str]:
         if value is None:
             return None
         try:
-            if "%" not in str(value):
-                return str(ipaddress.ip_network(str(value)))
+            return str(ipaddress.ip_network(_without_zone(value)))
         except ValueError:
-            pass
-        self.bad(where, value, "a network as 10.0.2.0/24 (host bits zero)")
-        return None
+            self.bad(where, value, "a network as 10.0.2.0/24 (host bits zero)")
+            return None
 
     def keys(self, where: str, value: Any, allowed: Tuple[str, ...]) -> Mapping[str, Any]:
         if not isinstance(value, Mapping):

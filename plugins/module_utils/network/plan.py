@@ -134,7 +134,7 @@ def _named_primary(network: Network, ports: Sequence[Port]) -> Optional[Bond]:
     if bond is None or bond.primary is None or len(ports) != len(network.members):
         return bond
     for index, member in enumerate(network.members):
-        if bond.primary.lower() in (member.mac, member.pci) or bond.primary == member.name:
+        if member.is_called(bond.primary):
             return replace(bond, primary=ports[index].name)
     return bond
 

@@ -49,6 +49,11 @@ class KernelLog:
     begins: str
     events: Tuple[XidEvents, ...]
 
+    @property
+    def recognised(self) -> bool:
+        """Is anything in it that a kernel writes? An error text of the tool that was to show it has nothing."""
+        return bool(self.begins or self.whole or self.events)
+
 
 def parse_kernel_log(lines: Iterable[str]) -> KernelLog:
     events: Dict[Tuple[str, str, int], XidEvents] = {}

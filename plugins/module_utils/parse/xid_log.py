@@ -62,7 +62,7 @@ class XidReport:
 def parse_xid_log(lines: Iterable[str]) -> XidReport:
     ending = Ending(lines)
     log = parse_kernel_log(_bare(ending))
-    if not (log.begins or log.whole or log.events):
+    if not log.recognised:
         raise ParseError(TOOL, 0, "no line of a kernel log: give the output of 'journalctl -k' or 'dmesg'")
     return XidReport(log, ending.cut)
 

@@ -16,7 +16,7 @@ import os
 import signal
 from typing import Dict, List, Mapping, Optional, Sequence
 
-from ..process import end_with_parent
+from ..process import end_with_parent, signal_group
 from ..runner import RC_FLOODED, RC_NOT_FOUND, RC_TIMEOUT, CommandResult
 
 __all__ = ["MOST_OUTPUT", "RC_NOT_EXECUTABLE", "Program"]
@@ -95,8 +95,7 @@ class Program:
     def _kill(self) -> None:
         """The whole group, also when its leader has ended and left a child behind."""
         if self._process is not None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            signal_group(self._process.pid, signal.SIGKILL)
 
 
 def _environment(extra: Mapping[str, str]) -> Dict[str, str]:
