@@ -481,6 +481,17 @@ ROWS: list[tuple[str, Callable[[Draft], Any], list[Problem]]] = [
         [w1("node_networks[storage].bond.min_links", 3, "at most the number of members, 2")],
     ),
     (
+        "primary in capitals, where names are not the same in both",
+        lambda d: d.w1("storage", bond={"mode": "active-backup", "primary": "ENP1S0"}),
+        [
+            w1(
+                "node_networks[storage].bond.primary",
+                "ENP1S0",
+                "one of the members: enp1s0, 0000:01:00.0, enp2s0, 52:54:00:00:15:02",
+            )
+        ],
+    ),
+    (
         "primary is no member",
         lambda d: d.w1("storage", bond={"mode": "active-backup", "primary": "eth9"}),
         [

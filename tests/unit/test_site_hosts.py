@@ -50,6 +50,12 @@ def test_a_machine_that_is_off_does_not_stop_the_preflight_of_the_others(tmp_pat
     assert hosts["cp-1"]["ok"] > hosts["worker-1"]["ok"]
 
 
+@pytest.mark.parametrize("tag", ["node_baseline", "node_network"])
+def test_a_role_leaves_a_machine_that_is_off_alone(tmp_path: Path, tag: str) -> None:
+    off = recap(tmp_path, "--tags", tag, "--limit", "worker-1,localhost")["worker-1"]
+    assert (off["unreachable"], off["ignored"]) == (0, 1), "it was asked once, and left out"
+
+
 def test_variables_of_machines_are_not_asked_of_the_controller(tmp_path: Path) -> None:
     hosts = recap(tmp_path, "--tags", "mtu_check", "--limit", "worker-1,localhost", "-e", "report_enforce=false")
     assert hosts.get("localhost", {"failed": 0})["failed"] == 0
